@@ -1,0 +1,1 @@
+"""From dialogue to digests: summaries, facts, preferences, events."""

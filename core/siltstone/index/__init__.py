@@ -1,0 +1,1 @@
+"""In-memory indexes over one user's rows: postings and vectors. No files."""

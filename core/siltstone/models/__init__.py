@@ -1,0 +1,1 @@
+"""Embedders, summarizers and tokenizers behind the contracts of ``siltstone.protocols``."""

@@ -1,0 +1,347 @@
+"""Contracts: what a user may bring, and what the rooms of siltstone ask of each other.
+
+A user may implement ``Embedder``, ``Summarizer``, ``ChatModel``, ``Reranker``, ``TokenCounter``, ``Store``,
+``ShortTermStore`` and ``Clock``. The frozen dataclasses below carry data across the ``Store`` contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from .records import Digest, Message, Record, SessionInfo
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+
+# --- models
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors of one space.
+
+    ``name`` identifies the model, ``dim`` its width. Both methods return float32 of unit length: documents as
+    ``(n, dim)``, a query as ``(dim,)``. They may be called from several threads at once. Failures of a service
+    are ``BackendUnavailableError`` or ``ModelError``.
+    """
+
+    @property
+    def name(self) -> str:
+        """Identity of the model, e.g. ``multilingual-e5-small``."""
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return one row per text, ``(n, dim)``."""
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the vector of a question, ``(dim,)``."""
+
+
+@runtime_checkable
+class Summarizer(Protocol):
+    """Compresses a span of messages into a ``Digest``. A failure is ``ModelError``; it deletes nothing."""
+
+    @property
+    def name(self) -> str:
+        """What ``Record.made_by`` will say."""
+
+    def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
+        """Return the digest of the messages, its summary within ``max_tokens`` where given."""
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A language model behind one call. ``schema`` is a JSON schema that the answer should follow."""
+
+    @property
+    def name(self) -> str:
+        """Identity of the model."""
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
+    ) -> str:
+        """Return the answer's text."""
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores how well each text answers the query; higher is better."""
+
+    @property
+    def name(self) -> str:
+        """Identity of the model."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Floats:
+        """Return one score per text, ``(n,)``."""
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts the tokens of a text as the application's model would."""
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens."""
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """Where the present comes from."""
+
+    def now(self) -> datetime:
+        """Return the present as an aware datetime."""
+
+
+@runtime_checkable
+class ShortTermStore(Protocol):
+    """Recent turns of a user's sessions, kept for a time to live and a number of turns."""
+
+    def append(self, user_id: str, session_id: str, messages: Sequence[Message]) -> None:
+        """Keep the messages, dropping the oldest over the limit."""
+
+    def recent(self, user_id: str, session_id: str, limit: int | None = None) -> list[Message]:
+        """Return the newest messages of the session that have not expired, oldest first."""
+
+    def drop(self, user_id: str, *, session_id: str | None = None, ids: Sequence[str] | None = None) -> None:
+        """Remove a session's turns, single messages, or everything of the user."""
+
+
+# --- the store
+
+
+@dataclass(frozen=True)
+class Where:
+    """Which rows of a user are meant; conditions are joined by AND.
+
+    ``since`` and ``until`` bound ``Record.time`` (when it happened, else when it was said), both inclusive.
+    ``metadata`` compares top-level values for equality. ``now`` hides what has expired by then.
+    """
+
+    kinds: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    session_id: str | None = None
+    exclude_session_id: str | None = None
+    exclude_ids: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] | None = None
+    now: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Put:
+    """Write one item: a record, a message, or a message together with its turn record.
+
+    ``record`` is ``None`` for a message with nothing to search for; ``message`` is ``None`` for a record that is
+    not a turn. An item whose id exists becomes its next version (the caller counts ``record.version``).
+    ``vector`` is the record's row, if it is known already. ``supplied_id`` is the caller's id of the message.
+    """
+
+    record: Record | None = None
+    message: Message | None = None
+    vector: Floats | None = None
+    supplied_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The id under which the item is versioned: the message's where there is one, else the record's."""
+        if self.message is not None and self.message.id is not None:
+            return self.message.id
+        assert self.record is not None
+        return self.record.id
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An item as the store has it: what ``Put`` wrote, and its version."""
+
+    version: int
+    record: Record | None = None
+    message: Message | None = None
+    supplied_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The receipt of a commit: the user's new revision, and the ids that were skipped as forgotten before."""
+
+    revision: str
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Query:
+    """What one search asks of a store: the query's terms, its vector, and which rows may answer.
+
+    ``depth`` is how many nearest rows are wanted; ``vector`` is ``None`` for a lexical search.
+    """
+
+    terms: tuple[str, ...]
+    vector: Floats | None
+    where: Where = field(default_factory=Where)
+    depth: int = 200
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What a store knows of a query: ``n`` rows of one user, as parallel arrays, and the statistics for scoring.
+
+    A row is in here when it is eligible, or is the neighbour of one that is. Embedded stores return all rows of
+    the user (``n`` = their number); a server engine returns the matching ones and their neighbours.
+
+    ``keys``      ``(n,)`` ascending row keys, to be passed to ``Store.resolve``
+    ``eligible``  ``(n,)`` whether the row may be a result
+    ``postings``  per query term: positions ``(m,)`` into the arrays, and counts ``(m,)`` of the term there,
+                  over live rows
+    ``document_frequency`` ``(t,)`` live rows of the user holding the term; ``total`` all live rows;
+    ``mean_length`` their mean number of terms
+    ``lengths``   ``(n,)`` number of terms
+    ``previous``, ``following``  ``(n,)`` position of the neighbouring turn in the same session, or -1
+    ``session``   ``(n,)`` code of the session, -1 for none;  ``kind`` ``(n,)`` index into ``records.KINDS``
+    ``speaker``   ``(n,)`` index into ``speakers``, -1 for none;  ``role`` ``(n,)`` index into ``records.ROLES``, -1
+    ``said_at``   ``(n,)`` microseconds;  ``occurred_at``, ``valid_until`` ``(n,)`` the same, ``UNKNOWN`` where unset
+    ``importance`` ``(n,)`` nan where unset;  ``question`` ``(n,)`` whether the text asks something
+    ``text_hash`` ``(n,)`` 64-bit hash of the normalised text: equal for near-identical texts
+    ``dense``     ``(n,)`` cosine with the query, nan where it was not computed
+    ``pending``   number of eligible rows without a vector
+    """
+
+    keys: Ints
+    eligible: Bools
+    postings: tuple[tuple[Ints, Floats], ...]
+    document_frequency: Ints
+    total: int
+    mean_length: float
+    lengths: Floats
+    previous: Ints
+    following: Ints
+    session: Ints
+    kind: Ints
+    speaker: Ints
+    role: Ints
+    said_at: Ints
+    occurred_at: Ints
+    valid_until: Ints
+    importance: Floats
+    question: Bools
+    text_hash: Ints
+    dense: Floats
+    speakers: tuple[str, ...] = ()
+    pending: int = 0
+
+
+UNKNOWN = np.iinfo(np.int64).min
+"""Stands for "no time" in the integer time columns."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Identity of the embedding space of a store: name, width, engine, and the vector of ``PROBE``."""
+
+    name: str
+    dim: int
+    engine: str
+    probe: tuple[float, ...]
+
+
+PROBE = "Alice moved from Berlin to Lisbon in May. 李雷五月从柏林搬到了里斯本。"
+"""The text whose vector identifies an embedding space."""
+
+
+@dataclass(frozen=True)
+class StoreStats:
+    """Counts of one user's live rows, on-disk bytes by part, and what was repaired or quarantined."""
+
+    messages: int
+    records: int
+    sessions: int
+    kinds: Mapping[str, int]
+    pending_vectors: int
+    bytes: Mapping[str, int]
+    health: tuple[str, ...] = ()
+
+
+class Store(Protocol):
+    """Messages, records and their indexes for many users. Every call names one user; nothing crosses users.
+
+    Methods are thread-safe. Reads see every commit acknowledged before they began, by any process.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where it is, as the user wrote it."""
+
+    def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
+        """Write all items or none; on disk when it returns.
+
+        ``expect`` maps item ids to the version that must still be the stored one (0: absent); otherwise
+        ``ConflictError`` and nothing is written.
+        """
+
+    def remove(
+        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[tuple[str, str]] = (), everything: bool = False
+    ) -> str:
+        """Remove items for good by id, from documents, vectors and indexes; return the new revision.
+
+        ``transcripts`` are ``(session_id, supplied id or text)`` pairs to be refused if sent again. With
+        ``everything`` the user's whole store goes.
+        """
+
+    def revision(self, user_id: str) -> str:
+        """Return a token that changes with every write of this user."""
+
+    def fetch(self, user_id: str, ids: Sequence[str]) -> list[Stored | None]:
+        """Return items by message id or record id (a turn's record id means its message), in order."""
+
+    def candidates(self, user_id: str, query: Query) -> Candidates:
+        """Return what the indexes know of a query."""
+
+    def resolve(self, user_id: str, keys: Sequence[int]) -> list[Record | None]:
+        """Return the records of candidate rows, in order; ``None`` for one that has gone since."""
+
+    def scan(self, user_id: str, where: Where) -> Iterator[Record]:
+        """Yield the live records that are meant, in order of writing."""
+
+    def messages(
+        self, user_id: str, session_id: str, *, limit: int | None = None, before: str | None = None
+    ) -> list[Message]:
+        """Return a session's messages in order; with ``limit`` the newest, with ``before`` those before an id."""
+
+    def sessions(self, user_id: str) -> list[SessionInfo]:
+        """Return the user's sessions, the one written to last at the end."""
+
+    def versions(self, user_id: str, id: str) -> list[Record]:
+        """Return earlier versions of a record, newest first."""
+
+    def users(self) -> Iterator[str]:
+        """Yield the ids of all users that have a store."""
+
+    def pending(self, user_id: str, limit: int) -> list[Record]:
+        """Return records that have no vector yet, at most ``limit``, in order of writing."""
+
+    def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
+        """Attach vectors to records whose text is still the same; return how many were attached."""
+
+    def fingerprint(self) -> Fingerprint | None:
+        """Return the embedding space that the store was written with, if any yet."""
+
+    def set_fingerprint(self, fingerprint: Fingerprint) -> None:
+        """Record the embedding space. One of another space than the present one drops every vector."""
+
+    def stats(self, user_id: str) -> StoreStats:
+        """Return counts and sizes of one user."""
+
+    def close(self) -> None:
+        """Write caches and release locks. A store that is not closed loses nothing."""
+
+
+Tokenize: TypeAlias = Callable[[str], list[str]]

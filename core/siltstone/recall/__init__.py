@@ -1,0 +1,1 @@
+"""Search, ranking and the context that reaches the model."""

@@ -1,0 +1,285 @@
+"""The words of siltstone as values: messages, records, hits, contexts and reports.
+
+All times are aware ``datetime``s. Mappings inside these values are to be treated as read-only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Final
+
+from .errors import InvalidInputError
+
+ROLES: Final = ("system", "user", "assistant", "tool")
+KINDS: Final = ("turn", "profile", "event", "fact", "summary", "insight", "document", "item")
+TURN_PREFIX: Final = "turn:"
+"""Ids of turn records are this prefix and the message's stored id; supplied ids may not begin with it."""
+
+
+def to_datetime(value: datetime | str, what: str = "time") -> datetime:
+    """Return an aware datetime from one, or from an ISO 8601 string (``Z`` included).
+
+    Raises ``InvalidInputError`` for naive times and for anything unreadable.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if text[-1:] in "zZ":
+            text = text[:-1] + "+00:00"
+        try:
+            value = datetime.fromisoformat(text)
+        except ValueError as exc:
+            raise InvalidInputError(f"{what} {value!r} is not an ISO 8601 time") from exc
+    if not isinstance(value, datetime):
+        raise InvalidInputError(f"{what} must be a datetime or an ISO 8601 string, not {type(value).__name__}")
+    if value.utcoffset() is None:
+        raise InvalidInputError(
+            f"{what} {value.isoformat()} has no time zone: nothing was stored; "
+            "pass an aware datetime, e.g. datetime.now(timezone.utc)"
+        )
+    return value
+
+
+def micros(value: datetime) -> int:
+    """Return microseconds since the Unix epoch."""
+    delta = value - _EPOCH
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a conversation.
+
+    ``role`` is one of ``system``, ``user``, ``assistant``, ``tool``; ``content`` its text, empty only where
+    ``metadata`` carries what the turn consists of (tool calls, pictures). ``name`` says who speaks when a
+    conversation is between people. ``created_at`` is when it was said, ``id`` the caller's or the stored id.
+    ``session_id`` is set on what the store returns.
+    """
+
+    role: str
+    content: str
+    name: str | None = field(default=None, kw_only=True)
+    created_at: datetime | None = field(default=None, kw_only=True)
+    id: str | None = field(default=None, kw_only=True)
+    metadata: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    session_id: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One long-term memory.
+
+    ``id``            unique within a user
+    ``text``          the memory, verbatim
+    ``kind``          one of ``KINDS``
+    ``level``         summaries: 0 a span, 1 a session, 2 and up summaries of summaries
+    ``topic``         what it is about, in a few words
+    ``session_id``    where it came from, if from one conversation
+    ``role``          turns: the message's role
+    ``speaker``       who said it, by name
+    ``source_ids``    the messages or records that it rests on; a turn's holds its message's stored id
+    ``created_at``    when it was said; ``stored_at`` when it was written; ``updated_at`` its last version
+    ``occurred_at``   when what it tells happened
+    ``valid_from``, ``valid_until``   the period in which it holds; an open end is ``None``
+    ``expires_at``    after this it is no longer read
+    ``pinned``        never expires, never evicted
+    ``importance``    0 to 1, or ``None``: unknown
+    ``support``       how often it has been said
+    ``version``       counts from 1 with every update; ``superseded_by`` is the id of what replaced it
+    ``flags``         short words: ``fallback``, ``contradicted``, ``stale`` …
+    ``made_by``       the summarizer that made it, or ``user``
+    ``metadata``      the caller's own JSON values
+    """
+
+    id: str
+    text: str
+    kind: str = "fact"
+    level: int = 0
+    topic: str | None = None
+    user_id: str = "default"
+    session_id: str | None = None
+    role: str | None = None
+    speaker: str | None = None
+    source_ids: tuple[str, ...] = ()
+    created_at: datetime
+    stored_at: datetime
+    updated_at: datetime | None = None
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    expires_at: datetime | None = None
+    pinned: bool = False
+    importance: float | None = None
+    support: int = 1
+    version: int = 1
+    superseded_by: str | None = None
+    flags: tuple[str, ...] = ()
+    made_by: str = "user"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def time(self) -> datetime:
+        """The time that filters and headings mean: when it happened, else when it was said."""
+        return self.occurred_at or self.created_at
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """One conversation: its id, number of messages, and the times of its first and last message."""
+
+    session_id: str
+    messages: int
+    started_at: datetime
+    ended_at: datetime
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A recalled record, its score (comparable within one search only), and the parts of the score by name."""
+
+    record: Record
+    score: float
+    why: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a context: its name, the heading and entries as they appear, and what it costs in tokens."""
+
+    name: str
+    text: str
+    tokens: int
+    entries: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is injected into a prompt.
+
+    ``text`` counts ``tokens`` by the memory's token counter, never more than the budget. ``sections`` are its
+    parts in order, ``hits`` the search results that it holds, ``recent`` the turns of the running session in it,
+    ``omitted`` how many entries were left out, by reason (``budget``, ``score``, ``duplicate``, ``cut``).
+    """
+
+    text: str
+    tokens: int
+    sections: tuple[Section, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
+    recent: tuple[Message, ...] = ()
+    max_tokens: int = 0
+
+    def as_prompt(self, question: str, *, system: str | None = None) -> str:
+        """Return one prompt: system text, memories, and the question."""
+        return "\n\n".join(part for part in (system, self.text, question) if part)
+
+    def as_messages(self, question: str, *, system: str | None = None) -> list[Message]:
+        """Return chat messages: system (with the memories in it), the recent turns, then the question."""
+        remembered = "\n\n".join(s.text for s in self.sections if s.name != "recent" and s.text)
+        head = "\n\n".join(part for part in (system, remembered) if part)
+        messages = [Message("system", head)] if head else []
+        messages.extend(self.recent)
+        messages.append(Message("user", question))
+        return messages
+
+
+@dataclass(frozen=True)
+class DigestItem:
+    """One fact, preference or event, with the ids of the messages that it rests on."""
+
+    text: str
+    source_ids: tuple[str, ...] = ()
+    occurred_at: datetime | None = None
+    subject: str | None = None
+    attribute: str | None = None
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What a summarizer makes of a span of messages. ``flags`` says what went wrong on the way (``fallback``)."""
+
+    topic: str
+    summary: str
+    facts: tuple[DigestItem, ...] = ()
+    preferences: tuple[DigestItem, ...] = ()
+    events: tuple[DigestItem, ...] = ()
+    source_ids: tuple[str, ...] = ()
+    made_by: str = "extractive"
+    flags: tuple[str, ...] = ()
+    dropped: int = 0
+
+
+@dataclass(frozen=True)
+class ForgetReport:
+    """What ``forget`` removed (or, with ``dry_run``, would remove).
+
+    ``messages`` and ``records`` are the ids that went; ``derived`` those of them that went because everything
+    they rested on went; ``partial`` the derived records that rest partly on something else; ``dry_run`` whether
+    nothing was changed.
+    """
+
+    messages: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Stats:
+    """The state of one user's memory and of the store that holds it.
+
+    Counts are of live rows; ``bytes`` is on-disk size by part; ``embedder`` names the model of the store;
+    ``pending_vectors`` counts texts that cannot be found by meaning yet; ``last_error`` is the embedder's last
+    failure, if any; ``health`` lists what was repaired or quarantined.
+    """
+
+    user_id: str
+    location: str
+    messages: int
+    records: int
+    sessions: int
+    kinds: Mapping[str, int]
+    pending_vectors: int
+    bytes: Mapping[str, int]
+    embedder: str
+    revision: str
+    last_error: str | None = None
+    health: tuple[str, ...] = ()
+
+
+def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | None:
+    """Return the turn record of a stored message, or ``None`` where there is nothing to search for.
+
+    System and tool messages, and turns without text (a bare tool call), are kept but not recalled.
+    """
+    if message.role not in ("user", "assistant") or not message.content.strip() or message.id is None:
+        return None
+    return Record(
+        id=TURN_PREFIX + message.id,
+        text=message.content,
+        kind="turn",
+        user_id=user_id,
+        session_id=message.session_id,
+        role=message.role,
+        speaker=message.name,
+        source_ids=(message.id,),
+        created_at=message.created_at or stored_at,
+        stored_at=stored_at,
+        made_by="user",
+    )
+
+
+def replace(record: Record, **changes: Any) -> Record:
+    """Return a copy of ``record`` with some fields changed."""
+    return dataclasses.replace(record, **changes)
+
+
+def unique(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values in first-seen order without repeats."""
+    return tuple(dict.fromkeys(values))

@@ -1,0 +1,30 @@
+"""Settings with their defaults; each says which question it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a memory behaves.
+
+    ``embed_wait``    how long may ``add`` wait for vectors before it queues them? seconds
+    ``embed_batch``   how many texts go to the embedder at once?
+    ``close_wait``    how long may ``close`` wait for queued vectors? seconds; the rest waits for the next open
+    ``lock_timeout``  how long may a writer wait for another process? seconds, then ``StoreLockedError``
+    ``recent_share``, ``profile_share``, ``summary_share``   which part of a context's budget may the section
+                      take before unused room is handed on? shares of 1; the rest is for ``recalled``
+    ``max_message_chars``   how long may one message be? characters
+    ``workers``       how many threads serve the async twins?
+    """
+
+    embed_wait: float = 1.0
+    embed_batch: int = 32
+    close_wait: float = 5.0
+    lock_timeout: float = 10.0
+    recent_share: float = 0.3
+    profile_share: float = 0.15
+    summary_share: float = 0.15
+    max_message_chars: int = 20_000_000
+    workers: int = 4

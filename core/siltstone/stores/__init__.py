@@ -1,0 +1,1 @@
+"""Where records live: memory, a folder, a server engine."""

@@ -1,0 +1,1 @@
+"""Pure functions over text: tokens, dates, guards, keys. No files, no clock."""
