@@ -1,0 +1,61 @@
+"""What a record is indexed under. Date and speaker are in the keys only; the stored text stays verbatim."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from hashlib import blake2b
+from typing import Final
+
+from ..records import Record
+from .language import is_chinese
+from .words import MONTHS
+
+_UNDATED: Final = ("document", "item", "summary")  # when they were stored says nothing about what they tell
+_PUNCTUATION: Final = re.compile(r"[\s.,;:!…\"'`“”‘’«»()\[\]{}<>~*_\-–—、。〈〉《》「」『』【】·]+")
+
+
+def lexical_key(record: Record) -> str:
+    """Return the text whose terms the record is found by: its dates, speaker, topic and text."""
+    chinese = is_chinese(record.text)
+    parts = [date_words(time, chinese=chinese) for time in _times(record)]
+    parts += [part for part in (record.speaker, record.topic) if part]
+    return " ".join([*parts, record.text])
+
+
+def dense_key(record: Record) -> str:
+    """Return the text that is embedded for the record: ``speaker (date): text``."""
+    times = _times(record)
+    when = date_words(times[0], chinese=is_chinese(record.text)) if times else ""
+    if record.speaker:
+        head = f"{record.speaker} ({when}): " if when else f"{record.speaker}: "
+    else:
+        head = f"{when}: " if when else ""
+    return head + (f"{record.topic}: " if record.topic else "") + record.text
+
+
+def date_words(time: datetime, *, chinese: bool) -> str:
+    """Return a day in words, ``8 May 2023`` or ``2023年5月8日``."""
+    if chinese:
+        return f"{time.year}年{time.month}月{time.day}日"
+    return f"{time.day} {MONTHS[time.month - 1].capitalize()} {time.year}"
+
+
+def text_hash(text: str) -> int:
+    """Return a signed 64-bit hash that is equal for texts that differ in case, spacing and punctuation only.
+
+    Question marks, signs and emoji count: "You won" and "You won?" are two things.
+    """
+    normal = unicodedata.normalize("NFKC", text).casefold()
+    bare = _PUNCTUATION.sub(" ", normal).strip() or normal
+    digest = blake2b(bare.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def _times(record: Record) -> list[datetime]:
+    """Return when it happened and when it was said, each if known and telling, the former first."""
+    times = [record.occurred_at] if record.occurred_at else []
+    if record.kind not in _UNDATED and (not times or times[0].date() != record.created_at.date()):
+        times.append(record.created_at)
+    return times
