@@ -1,0 +1,82 @@
+"""What a benchmark is made of: haystacks of units, and questions whose gold units are known.
+
+Gold ids live beside the texts and are never given to a memory: some data sets leak the answer in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One thing that a memory is given: a turn of a session, or a note where ``kind`` is set.
+
+    ``id``          the unit's name in the gold lists; turns that are judged as one share it
+    ``text``        what was said or noted
+    ``time``        when, aware
+    ``session_id``  the conversation of a turn; ``role`` and ``speaker`` say who spoke
+    ``kind``        a note's kind, e.g. ``event``; ``None`` for turns
+    """
+
+    id: str
+    text: str
+    time: datetime
+    session_id: str | None = None
+    role: str = "user"
+    speaker: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the ids of the units that answer it, and the category under which it is counted."""
+
+    text: str
+    gold: frozenset[str]
+    category: str = ""
+
+
+@dataclass(frozen=True)
+class Haystack:
+    """One user's memory and the questions asked of it."""
+
+    name: str
+    units: tuple[Unit, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def asked_at(self) -> datetime:
+        """The time of the newest unit: questions are asked right after it."""
+        return max(unit.time for unit in self.units)
+
+    def sessions(self) -> Iterator[tuple[str, list[Unit]]]:
+        """Yield the turns by session, in order of first appearance."""
+        found: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            if unit.kind is None:
+                found.setdefault(unit.session_id or self.name, []).append(unit)
+        yield from found.items()
+
+    def notes(self) -> Iterator[Unit]:
+        """Yield the units that are not turns."""
+        return (unit for unit in self.units if unit.kind is not None)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A named set of haystacks. ``how`` says in one sentence what a unit is and how it was stored."""
+
+    name: str
+    haystacks: tuple[Haystack, ...]
+    how: str
+
+    def part(self, split: str) -> Benchmark:
+        """Return the haystacks at even (``a``) or odd (``b``) places, or all of them (``all``).
+
+        Choose weights on one half and report the other.
+        """
+        step = {"all": slice(None), "a": slice(0, None, 2), "b": slice(1, None, 2)}[split]
+        return Benchmark(self.name, self.haystacks[step], self.how)
