@@ -1,0 +1,118 @@
+"""Forgetting: what goes, what goes along, and that it does not come back.
+
+A derived record whose sources are touched goes with them, since it may hold their words; the report tells those
+that rested only on what was forgotten from those that rested partly on something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..protocols import Store, Stored, Where
+from ..records import ForgetReport, Message, Record, unique
+from ..tiers.long_term import message_id
+
+
+def forget(
+    store: Store, user_id: str, *, ids: Sequence[str] | None, where: Where, everything: bool, dry_run: bool
+) -> ForgetReport:
+    """Remove what is meant, and everything derived from it, for good; conditions are joined by AND.
+
+    Complexity: O(what goes), beside the scan for conditions other than ids and session.
+    """
+    targets = _targets(store, user_id, ids, where, everything)
+    derived, partial = _derived(store, user_id, targets)
+    report = ForgetReport(
+        messages=unique(s.message.id for s in targets if s.message is not None and s.message.id is not None),
+        records=unique([s.record.id for s in targets if s.record is not None] + [r.id for r in (*derived, *partial)]),
+        derived=unique(record.id for record in derived),
+        partial=unique(record.id for record in partial),
+        dry_run=dry_run,
+    )
+    if dry_run or not (report.messages or report.records or everything):
+        return report
+    items = unique([*report.messages, *(message_id(id) for id in report.records)])
+    transcripts = [pair for s in targets for pair in _transcript(s)]
+    store.remove(user_id, items, transcripts=transcripts, everything=everything)
+    return report
+
+
+def _targets(store: Store, user_id: str, ids: Sequence[str] | None, where: Where, everything: bool) -> list[Stored]:
+    """Return the items that the caller means, without what rests on them."""
+    if ids is not None:
+        named = [stored for stored in store.fetch(user_id, ids) if stored is not None]
+        if _is_open(where):
+            return named
+        allowed = {record.id for record in store.scan(user_id, where)}
+        silent = {m.id for m in _silent_messages(store, user_id, where)}
+        return [
+            s
+            for s in named
+            if (s.record is not None and s.record.id in allowed)
+            or (s.record is None and s.message is not None and s.message.id in silent)
+        ]
+    whole = Where() if everything else where
+    chosen = [record.id for record in store.scan(user_id, whole)]
+    chosen += [message.id for message in _silent_messages(store, user_id, whole) if message.id is not None]
+    return [stored for stored in store.fetch(user_id, unique(chosen)) if stored is not None]
+
+
+def _is_open(where: Where) -> bool:
+    return where == Where()
+
+
+def _silent_messages(store: Store, user_id: str, where: Where) -> Iterator[Message]:
+    """Yield messages that have no record of their own (system, tool, calls) and are meant by the conditions."""
+    if where.kinds is not None and "turn" not in where.kinds:
+        return
+    if where.metadata is not None:
+        return
+    for session in store.sessions(user_id):
+        if where.session_id not in (None, session.session_id):
+            continue
+        for message in store.messages(user_id, session.session_id):
+            time = message.created_at
+            assert time is not None
+            if where.since is not None and time < where.since:
+                continue
+            if where.until is not None and time > where.until:
+                continue
+            yield message
+
+
+def _derived(store: Store, user_id: str, targets: Sequence[Stored]) -> tuple[list[Record], list[Record]]:
+    """Follow ``source_ids`` from what goes: records resting only on it, and records resting partly on it."""
+    gone = {id for s in targets for id in _names(s)}
+    known = set(gone)
+    derived: dict[str, Record] = {}
+    partial: dict[str, Record] = {}
+    frontier = list(gone)
+    while frontier:
+        found = [r for r in store.dependents(user_id, frontier) if r.id not in known]
+        for record in found:
+            whole = all(source in known for source in record.source_ids)
+            (derived if whole else partial)[record.id] = record
+            known.add(record.id)
+        frontier = [record.id for record in found]
+    for id, record in list(partial.items()):
+        if all(source in known for source in record.source_ids):
+            derived[id] = partial.pop(id)
+    return list(derived.values()), list(partial.values())
+
+
+def _names(stored: Stored) -> Iterator[str]:
+    if stored.message is not None and stored.message.id is not None:
+        yield stored.message.id
+    if stored.record is not None:
+        yield stored.record.id
+
+
+def _transcript(stored: Stored) -> Iterator[tuple[str, str]]:
+    """Yield what a re-sent transcript of the message would be recognised by."""
+    message = stored.message
+    if message is None or message.session_id is None:
+        return
+    if stored.supplied_id is not None:
+        yield message.session_id, stored.supplied_id
+    if message.content.strip():
+        yield message.session_id, message.content

@@ -1,0 +1,660 @@
+"""``TieredMemory``: what an application does with its memory. Composition only; each verb is decided elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+
+from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOnlyError
+from .lifecycle.forget import forget
+from .lifecycle.reembed import reembed
+from .models.checked import CheckedEmbedder
+from .models.fingerprint import fingerprint_of, same_space
+from .models.resolve import resolve_counter, resolve_embedder, resolve_reranker
+from .opening import BoundEmbedder, StoreHandle, check_name, open_store, resolve_summarizer
+from .protocols import Clock, ShortTermStore, Where
+from .recall.context import build_context
+from .recall.search import search
+from .records import Context, ForgetReport, Hit, Message, Record, SessionInfo, Stats, to_datetime
+from .settings import Settings
+from .tiers import working
+from .tiers.incoming import (
+    MessageLike,
+    check_id,
+    check_importance,
+    check_kind,
+    check_kinds,
+    check_metadata,
+    check_text,
+    expiry,
+    read_messages,
+)
+from .tiers.long_term import LongTerm, OnConflict, new_id
+from .tiers.vectors import VectorQueue
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Time: TypeAlias = datetime | str
+"""An aware ``datetime``, or an ISO 8601 string with a time zone."""
+
+SECTIONS = ("profile", "summary", "recalled", "recent")
+_UNSET: Any = object()
+
+
+def _twin(
+    verb: Callable[Concatenate[TieredMemory, P], R],
+) -> Callable[Concatenate[TieredMemory, P], Coroutine[Any, Any, R]]:
+    """Return the async twin of a verb: the same call on the engine's own threads."""
+
+    @functools.wraps(verb)
+    async def twin(self: TieredMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        call = functools.partial(verb, self, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._engine.executor, call)
+
+    twin.__name__, twin.__qualname__ = f"a{verb.__name__}", f"TieredMemory.a{verb.__name__}"
+    twin.__doc__ = f"Do what ``{verb.__name__}`` does, without blocking the event loop."
+    return twin
+
+
+class TieredMemory:
+    """The memory of one user: working, short-term and long-term, in one store.
+
+    Made by ``open``; ``for_user`` gives another user's view of the same open store. Thread-safe. Use it as a
+    context manager, or ``close`` it; a memory that is not closed loses nothing that was acknowledged.
+    Times are aware ``datetime``s or ISO 8601 strings; naive ones are an ``InvalidInputError``.
+    """
+
+    def __init__(self, engine: _Engine, user_id: str, *, owner: bool) -> None:
+        self._engine = engine
+        self._user_id = check_id(user_id, "user_id")
+        self._owner = owner
+
+    # --- opening and closing
+
+    @classmethod
+    def open(
+        cls,
+        location: str | os.PathLike[str],
+        *,
+        user_id: str = "default",
+        embedder: Any = None,
+        summarizer: Any = None,
+        reranker: Any = None,
+        llm: Any = None,
+        token_counter: Any = None,
+        short_term: ShortTermStore | None = None,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+        durability: str = "fsync",
+        key: Any = None,
+        token: str | None = None,
+        read_only: bool = False,
+        create: bool = True,
+    ) -> TieredMemory:
+        """Open the memory at a location: a folder, or ``":memory:"``.
+
+        ``embedder``       ``None``: multilingual-e5-small, embedded, offline; ``"sentence-transformers:MODEL"``;
+                           ``"openai:MODEL@URL"``; an ``Embedder``; a LlamaIndex ``BaseEmbedding``; a LangChain
+                           ``Embeddings``; a callable from texts to vectors
+        ``summarizer``     ``None``: extractive, no model; ``"openai:MODEL@URL"``; ``"ollama:MODEL[@URL]"``; a
+                           ``Summarizer``; a LlamaIndex ``LLM``; a LangChain ``BaseChatModel``
+        ``reranker``       ``None``: none; a ``Reranker``; see ``siltstone.models.resolve``
+        ``llm``            a language model for whoever asks for one; used as summarizer when that is ``None``
+        ``token_counter``  ``None``: the embedded model's tokenizer; a ``TokenCounter``; a callable from text to int
+        ``short_term``     where recent turns are kept; ``None``: in the store itself
+        ``durability``     ``"fsync"``: an acknowledged write survives power loss; ``"os"``: it survives a kill
+        ``read_only``      refuse every write, and write no cache; ``create=False``: refuse to make a new store
+
+        Raises ``ConfigurationError``, ``NotFoundError`` (nothing there and ``create=False``), ``ReadOnlyError``,
+        ``StoreVersionError``, ``StoreCorruptedError``, ``EmbedderMismatchError``, ``MissingDependencyError``.
+        """
+        if key is not None:
+            raise ConfigurationError("encryption at rest (key=) is not in this release: nothing was opened")
+        if token is not None:
+            raise ConfigurationError("token= belongs to an http(s):// location; a folder has none")
+        settings = settings or Settings()
+        check_id(user_id, "user_id")
+        model = CheckedEmbedder(resolve_embedder(embedder))
+        handle = open_store(
+            location,
+            durability=durability,
+            read_only=read_only,
+            create=create,
+            lock_timeout=settings.lock_timeout,
+        )
+        try:
+            check_name(handle.store, model)
+            engine = _Engine(
+                handle,
+                BoundEmbedder(model, handle.store, write=not read_only),
+                summarizer=summarizer if summarizer is not None else llm,
+                reranker=reranker,
+                token_counter=token_counter,
+                short_term=short_term,
+                clock=clock,
+                settings=settings,
+                read_only=read_only,
+            )
+        except BaseException:
+            handle.close()
+            raise
+        return cls(engine, user_id, owner=True)
+
+    @classmethod
+    async def aopen(cls, location: str | os.PathLike[str], **options: Any) -> TieredMemory:
+        """Do what ``open`` does, without blocking the event loop."""
+        return await asyncio.to_thread(functools.partial(cls.open, location, **options))
+
+    @classmethod
+    def reembed(
+        cls,
+        location: str | os.PathLike[str],
+        *,
+        embedder: Any = None,
+        settings: Settings | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Move the store to another embedder; return the number of vectors made.
+
+        The texts stay as they are. A run that was killed goes on where it stopped. ``progress(done, total)`` is
+        called after each batch. While it runs, what has no vector yet is found by its words only.
+        """
+        settings = settings or Settings()
+        model = CheckedEmbedder(resolve_embedder(embedder))
+        handle = open_store(
+            location, durability="fsync", read_only=False, create=False, lock_timeout=settings.lock_timeout
+        )
+        try:
+            stored, present = handle.store.fingerprint(), fingerprint_of(model)
+            same = stored is not None and same_space(stored, present)
+            return reembed(handle.store, model, present, same=same, batch=settings.embed_batch, progress=progress)
+        finally:
+            handle.close()
+
+    def for_user(self, user_id: str) -> TieredMemory:
+        """Return another user's view of the same open store; closing it closes nothing."""
+        return TieredMemory(self._engine, user_id, owner=False)
+
+    def close(self) -> None:
+        """Give queued vectors a moment (``Settings.close_wait``), write caches, release locks."""
+        if self._owner:
+            self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await asyncio.to_thread(self.close)
+
+    def __repr__(self) -> str:
+        return f"TieredMemory({self.location!r}, user_id={self._user_id!r})"
+
+    @property
+    def user_id(self) -> str:
+        """Whose memory this is."""
+        return self._user_id
+
+    @property
+    def location(self) -> str:
+        """Where the store is, as it was opened."""
+        return self._engine.store.location
+
+    @property
+    def revision(self) -> str:
+        """A token that changes with every write of this user, by any process."""
+        return self._open_engine().store.revision(self._user_id)
+
+    # --- writing
+
+    def add(
+        self,
+        messages: Sequence[MessageLike],
+        *,
+        session_id: str,
+        created_at: Time | None = None,
+        on_conflict: OnConflict = "error",
+    ) -> list[str]:
+        """Store messages of one session, all or none; return their stored ids, in order.
+
+        ``messages``     ``Message``, ``(role, content)`` or ``{"role", "content"}``; roles are ``system``, ``user``,
+                         ``assistant``, ``tool``
+        ``created_at``   when those were said that carry no time of their own; default: now
+        ``on_conflict``  a message whose id the session has with the same text is left as it is; with another text
+                         it is a ``ConflictError``, or replaced (``"update"``), or left (``"skip"``)
+
+        On disk when it returns, and found by its words at once. Its vector is waited for at most
+        ``Settings.embed_wait``. O(messages), whatever the size of the store.
+        """
+        engine = self._writable()
+        now = engine.clock.now()
+        read = read_messages(
+            messages,
+            session_id=session_id,
+            created_at=now if created_at is None else to_datetime(created_at, "created_at"),
+            max_chars=engine.settings.max_message_chars,
+        )
+        engine.vectors.resume(self._user_id)
+        ids = engine.long_term.add(self._user_id, read, now=now, on_conflict=on_conflict)
+        if engine.short_term is not None:
+            engine.short_term.append(self._user_id, session_id, self.messages(session_id, limit=len(read)))
+        return ids
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: str = "fact",
+        occurred_at: Time | None = None,
+        expires_at: Time | None = None,
+        ttl: timedelta | float | None = None,
+        pinned: bool = False,
+        importance: float | None = None,
+        session_id: str | None = None,
+        source_ids: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Store one record that is not a turn; return its id.
+
+        ``occurred_at`` is when what it tells happened; ``ttl`` (``timedelta`` or seconds) or ``expires_at`` when
+        it stops being read, unless ``pinned``; ``importance`` lies between 0 and 1; ``source_ids`` are messages or
+        records that it rests on: it goes when they are forgotten. Raises ``NotFoundError`` for an unknown source.
+        """
+        engine = self._writable()
+        now = engine.clock.now()
+        record = Record(
+            id=new_id(),
+            text=check_text(text, "text", engine.settings.max_message_chars),
+            kind=check_kind(kind),
+            user_id=self._user_id,
+            session_id=None if session_id is None else check_id(session_id, "session_id"),
+            source_ids=tuple(check_id(id, "source id") for id in source_ids),
+            created_at=now,
+            stored_at=now,
+            occurred_at=None if occurred_at is None else to_datetime(occurred_at, "occurred_at"),
+            expires_at=expiry(now, expires_at, ttl),
+            pinned=pinned,
+            importance=check_importance(importance),
+            metadata=check_metadata(metadata, "the record"),
+        )
+        return engine.long_term.remember(record)
+
+    def update(
+        self,
+        id: str,
+        *,
+        text: str | None = None,
+        kind: str | None = None,
+        expires_at: Time | None = _UNSET,
+        pinned: bool | None = None,
+        importance: float | None = _UNSET,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """Change a record or turn; return its new version. What is not passed stays.
+
+        ``expires_at=None`` and ``importance=None`` take the value away; ``metadata`` replaces all of it. A turn
+        keeps its kind. Raises ``NotFoundError``.
+        """
+        engine = self._writable()
+        changes: dict[str, Any] = {}
+        if text is not None:
+            changes["text"] = check_text(text, "text", engine.settings.max_message_chars)
+        if kind is not None:
+            changes["kind"] = kind if kind == "turn" else check_kind(kind)
+        if expires_at is not _UNSET:
+            changes["expires_at"] = None if expires_at is None else to_datetime(expires_at, "expires_at")
+        if pinned is not None:
+            changes["pinned"] = pinned
+        if importance is not _UNSET:
+            changes["importance"] = check_importance(importance)
+        if metadata is not None:
+            changes["metadata"] = check_metadata(metadata, "the record")
+        if not changes:
+            raise InvalidInputError("update() was given nothing to change")
+        return engine.long_term.update(self._user_id, id, changes, now=engine.clock.now())
+
+    def forget(
+        self,
+        *,
+        ids: Sequence[str] | str | None = None,
+        session_id: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        kinds: Sequence[str] | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ForgetReport:
+        """Remove memories for good, with their vectors, index entries and whatever was derived from them.
+
+        Conditions are joined by AND; none at all is an ``InvalidInputError``. ``ids`` are of messages or records;
+        ids that are not there are left out of the report. ``everything`` means all of this user, and takes no
+        condition beside it. When it returns, no file of the store contains the words.
+        """
+        engine = self._writable()
+        where = self._where(kinds=kinds, since=since, until=until, session_id=session_id, metadata=metadata)
+        if everything and (ids is not None or where != Where()):
+            raise InvalidInputError("everything=True takes no condition beside it: nothing was forgotten")
+        if not everything and ids is None and where == Where():
+            raise InvalidInputError("forget() needs a condition, or everything=True: nothing was forgotten")
+        chosen = [ids] if isinstance(ids, str) else ids
+        report = forget(engine.store, self._user_id, ids=chosen, where=where, everything=everything, dry_run=dry_run)
+        if engine.short_term is not None and not dry_run:
+            engine.short_term.drop(self._user_id, ids=None if everything else report.messages)
+        return report
+
+    # --- reading
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 10,
+        kinds: Sequence[str] | str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        session_id: str | None = None,
+        exclude_session_id: str | None = None,
+        exclude_ids: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        expand: str | None = None,
+        now: Time | None = None,
+    ) -> list[Hit]:
+        """Return the ``top_k`` records that answer the query best, best first.
+
+        ``since`` and ``until`` bound when it happened, else when it was said, both inclusive. ``expand="source"``
+        returns the turns that a derived record rests on in its place. ``now`` anchors times in the query and
+        expiry; default: the clock. ``Hit.why`` names the parts of each score.
+        """
+        engine = self._open_engine()
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise InvalidInputError(f"top_k must be a positive number, not {top_k!r}")
+        if expand not in (None, "source"):
+            raise InvalidInputError(f"expand must be None or 'source', not {expand!r}")
+        moment = engine.clock.now() if now is None else to_datetime(now, "now")
+        where = self._where(
+            kinds=kinds,
+            since=since,
+            until=until,
+            session_id=session_id,
+            exclude_session_id=exclude_session_id,
+            exclude_ids=tuple(exclude_ids),
+            metadata=metadata,
+            now=moment,
+        )
+        engine.vectors.resume(self._user_id)
+        return search(
+            engine.store,
+            engine.embedder,
+            self._user_id,
+            check_text(query, "query", engine.settings.max_message_chars),
+            top_k=top_k,
+            where=where,
+            now=moment,
+            expand=expand,
+            reranker=engine.reranker,
+        )
+
+    def messages(self, session_id: str, *, limit: int | None = None, before: str | None = None) -> list[Message]:
+        """Return a session's messages in order; with ``limit`` the newest, with ``before`` those before that id."""
+        engine = self._open_engine()
+        if limit is not None and limit < 0:
+            raise InvalidInputError(f"limit must not be negative, not {limit!r}")
+        return engine.store.messages(self._user_id, check_id(session_id, "session_id"), limit=limit, before=before)
+
+    def window(self, session_id: str, *, max_tokens: int) -> list[Message]:
+        """Return working memory: the newest whole exchanges of a session within ``max_tokens``.
+
+        Always a valid chat sequence. See ``siltstone.tiers.working``.
+        """
+        engine = self._open_engine()
+        self._check_budget(max_tokens)
+        return working.fit(self._recent(engine, session_id, max_tokens), max_tokens, engine.counter)
+
+    def sessions(self) -> list[SessionInfo]:
+        """Return the user's sessions, the one written to last at the end."""
+        return self._open_engine().store.sessions(self._user_id)
+
+    def get(self, id: str) -> Record | Message:
+        """Return a record or message by its id. Raises ``NotFoundError``."""
+        (stored,) = self._open_engine().store.fetch(self._user_id, [check_id(id, "id")])
+        if stored is None:
+            raise NotFoundError(f"this user has no message or record {id!r}")
+        if stored.message is not None and stored.message.id == id:
+            return stored.message
+        assert stored.record is not None
+        return stored.record
+
+    def records(
+        self,
+        *,
+        kinds: Sequence[str] | str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        session_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Iterator[Record]:
+        """Yield records in order of writing, turns among them; expired ones are left out."""
+        engine = self._open_engine()
+        where = self._where(
+            kinds=kinds,
+            since=since,
+            until=until,
+            session_id=session_id,
+            metadata=metadata,
+            now=engine.clock.now(),
+        )
+        return engine.store.scan(self._user_id, where)
+
+    def history(self, id: str) -> list[Record]:
+        """Return earlier versions of a record, newest first. Raises ``NotFoundError``."""
+        self.get(id)
+        return self._open_engine().store.versions(self._user_id, id)
+
+    def stats(self) -> Stats:
+        """Return counts, sizes and the state of the queue."""
+        engine = self._open_engine()
+        counts = engine.store.stats(self._user_id)
+        return Stats(
+            user_id=self._user_id,
+            location=engine.store.location,
+            messages=counts.messages,
+            records=counts.records,
+            sessions=counts.sessions,
+            kinds=counts.kinds,
+            pending_vectors=counts.pending_vectors,
+            bytes=counts.bytes,
+            embedder=engine.embedder.name,
+            revision=engine.store.revision(self._user_id),
+            last_error=engine.vectors.last_error,
+            health=counts.health,
+        )
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until everything written can be found by meaning, at most ``timeout`` seconds.
+
+        Raises ``BackendUnavailableError`` when the time is over or the embedder cannot be reached; what was
+        written is safe and stays queued.
+        """
+        self._writable().vectors.flush(self._user_id, timeout)
+
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        session_id: str | None = None,
+        max_tokens: int = 2000,
+        sections: Sequence[str] = SECTIONS,
+        exclude_ids: Sequence[str] = (),
+        now: Time | None = None,
+    ) -> Context:
+        """Return what to put into a prompt, within ``max_tokens`` by this memory's token counter.
+
+        ``query``       what to recall for; ``None`` recalls nothing and gives profile, summary and recent turns
+        ``session_id``  the running session, whose newest turns are the section ``recent``
+        ``sections``    which parts, of ``profile``, ``summary``, ``recalled``, ``recent``
+
+        Whole entries only; what was left out is counted in ``omitted``. The text is fenced as data.
+        """
+        engine = self._open_engine()
+        self._check_budget(max_tokens)
+        for section in sections:
+            if section not in SECTIONS:
+                raise InvalidInputError(f"section {section!r} is not one of {', '.join(SECTIONS)}")
+        moment = engine.clock.now() if now is None else to_datetime(now, "now")
+        excluded = set(exclude_ids)
+        recent = self._recent(engine, session_id, max_tokens) if session_id and "recent" in sections else []
+        hits: list[Hit] = []
+        if query is not None and "recalled" in sections:
+            hits = self.search(
+                query, top_k=max(10, min(max_tokens // 12, 400)), exclude_ids=exclude_ids, now=moment, expand="source"
+            )
+        return build_context(
+            profile=self._current(engine, "profile", moment) if "profile" in sections else [],
+            summaries=self._current(engine, "summary", moment) if "summary" in sections else [],
+            hits=hits,
+            recent=[message for message in recent if message.id not in excluded],
+            counter=engine.counter,
+            max_tokens=max_tokens,
+            settings=engine.settings,
+        )
+
+    # --- how the verbs reach the engine
+
+    def _open_engine(self) -> _Engine:
+        if self._engine.closed:
+            raise ConfigurationError(f"the memory at {self.location} is closed; open it again")
+        return self._engine
+
+    def _writable(self) -> _Engine:
+        engine = self._open_engine()
+        if engine.read_only:
+            raise ReadOnlyError(f"the memory at {self.location} was opened with read_only=True: nothing was changed")
+        return engine
+
+    def _where(
+        self,
+        *,
+        kinds: Sequence[str] | str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        session_id: str | None = None,
+        exclude_session_id: str | None = None,
+        exclude_ids: tuple[str, ...] = (),
+        metadata: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
+    ) -> Where:
+        return Where(
+            kinds=check_kinds(kinds),
+            since=None if since is None else to_datetime(since, "since"),
+            until=None if until is None else to_datetime(until, "until"),
+            session_id=None if session_id is None else check_id(session_id, "session_id"),
+            exclude_session_id=exclude_session_id,
+            exclude_ids=exclude_ids,
+            metadata=None if metadata is None else check_metadata(metadata, "the condition"),
+            now=now,
+        )
+
+    def _recent(self, engine: _Engine, session_id: str, max_tokens: int) -> list[Message]:
+        """Return the newest turns of a session, about as many as a budget could hold, from the short-term tier."""
+        limit = max(max_tokens // working.OVERHEAD, 1)
+        if engine.short_term is not None:
+            return engine.short_term.recent(self._user_id, check_id(session_id, "session_id"), limit)
+        return self.messages(session_id, limit=limit)
+
+    def _current(self, engine: _Engine, kind: str, now: datetime) -> list[Record]:
+        """Return the records of a kind that hold now, in order of writing."""
+        records = engine.store.scan(self._user_id, Where(kinds=(kind,), now=now))
+        return [record for record in records if record.valid_until is None or record.valid_until > now]
+
+    @staticmethod
+    def _check_budget(max_tokens: int) -> None:
+        if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
+            raise InvalidInputError(f"max_tokens must be a positive number of tokens, not {max_tokens!r}")
+
+    # --- async twins
+
+    aadd = _twin(add)
+    aremember = _twin(remember)
+    aupdate = _twin(update)
+    aforget = _twin(forget)
+    asearch = _twin(search)
+    acontext = _twin(context)
+    awindow = _twin(window)
+    amessages = _twin(messages)
+    asessions = _twin(sessions)
+    aget = _twin(get)
+    ahistory = _twin(history)
+    astats = _twin(stats)
+    aflush = _twin(flush)
+
+    async def arecords(self, **conditions: Any) -> list[Record]:
+        """Return what ``records`` yields, as a list, without blocking the event loop."""
+        call = functools.partial(lambda: list(self.records(**conditions)))
+        return await asyncio.get_running_loop().run_in_executor(self._engine.executor, call)
+
+    async def aclose(self) -> None:
+        """Do what ``close`` does, without blocking the event loop."""
+        await asyncio.to_thread(self.close)
+
+
+class _Engine:
+    """What all views of one opened memory share."""
+
+    def __init__(
+        self,
+        handle: StoreHandle,
+        embedder: BoundEmbedder,
+        *,
+        summarizer: Any,
+        reranker: Any,
+        token_counter: Any,
+        short_term: ShortTermStore | None,
+        clock: Clock | None,
+        settings: Settings,
+        read_only: bool,
+    ) -> None:
+        self.handle = handle
+        self.store = handle.store
+        self.embedder = embedder
+        self.summarizer = resolve_summarizer(summarizer, embedder)
+        self.reranker = resolve_reranker(reranker)
+        self.counter = resolve_counter(token_counter)
+        self.short_term = short_term
+        self.clock: Clock = clock or _SystemClock()
+        self.settings = settings
+        self.read_only = read_only
+        self.vectors = VectorQueue(
+            handle.store, embedder, wait=settings.embed_wait, batch=settings.embed_batch, writes=not read_only
+        )
+        self.long_term = LongTerm(handle.store, self.vectors)
+        self.executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="siltstone")
+        self.closed = False
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.vectors.close(self.settings.close_wait)
+            self.executor.shutdown(wait=False)
+            self.handle.close()
+
+
+class _SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the present, in UTC."""
+        return datetime.now(timezone.utc)

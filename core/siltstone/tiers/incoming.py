@@ -1,0 +1,150 @@
+"""What the caller brings, turned into valid values or refused. Pure; nothing here touches a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+import orjson
+
+from ..errors import InvalidInputError
+from ..records import KINDS, ROLES, TURN_PREFIX, Message, to_datetime
+from ..text.guard import is_injected, without_injected
+
+MessageLike: TypeAlias = Message | tuple[str, str] | Mapping[str, Any]
+"""What ``add`` takes for one message."""
+
+_FIELDS = ("role", "content", "name", "created_at", "id", "metadata")
+
+
+def read_messages(
+    items: Sequence[MessageLike] | MessageLike, *, session_id: str, created_at: datetime, max_chars: int
+) -> list[Message]:
+    """Return valid messages of one session; those without a time of their own get ``created_at``.
+
+    Text that siltstone injected is taken out, so that it never becomes a memory. Raises ``InvalidInputError``.
+    """
+    check_id(session_id, "session_id")
+    if isinstance(items, (Message, Mapping, str, bytes)) or not isinstance(items, Iterable):
+        raise InvalidInputError(
+            "messages must be a list of Message, (role, content) or {'role', 'content'}, "
+            f"not a single {type(items).__name__}: nothing was stored"
+        )
+    messages = [_message(item, session_id, created_at, max_chars, n) for n, item in enumerate(items)]
+    return messages
+
+
+def _message(item: MessageLike, session_id: str, created_at: datetime, max_chars: int, n: int) -> Message:
+    role, content, name, time, id, metadata = _parts(item, n)
+    where = f"message {n}"
+    if role not in ROLES:
+        raise InvalidInputError(f"{where} has the unknown role {role!r}; one of {', '.join(ROLES)} is needed")
+    content = check_text(content, f"{where}'s content", max_chars, may_be_empty=bool(metadata))
+    if name is not None:
+        check_text(name, f"{where}'s name", 1_000)
+    if id is not None:
+        check_id(id, f"{where}'s id")
+        if id.startswith(TURN_PREFIX):
+            raise InvalidInputError(f"{where}'s id may not begin with {TURN_PREFIX!r}, which marks records of turns")
+    metadata = check_metadata(metadata, where)
+    if is_injected(content):
+        content = without_injected(content).strip()
+        metadata = {**metadata, "injected": True} if not content else metadata
+    time = created_at if time is None else to_datetime(time, f"{where}'s created_at")
+    return Message(role, content, name=name, created_at=time, id=id, metadata=metadata, session_id=session_id)
+
+
+def _parts(item: MessageLike, n: int) -> tuple[Any, Any, Any, Any, Any, Any]:
+    if isinstance(item, Message):
+        return item.role, item.content, item.name, item.created_at, item.id, item.metadata
+    if isinstance(item, Mapping):
+        unknown = [key for key in item if key not in _FIELDS]
+        if unknown or "role" not in item or "content" not in item:
+            what = f"has the unknown field {unknown[0]!r}" if unknown else "lacks 'role' or 'content'"
+            raise InvalidInputError(f"message {n} {what}; its fields are {', '.join(_FIELDS)}")
+        return tuple(item.get(key) for key in _FIELDS)  # type: ignore[return-value]
+    if isinstance(item, tuple) and len(item) == 2:
+        return item[0], item[1], None, None, None, None
+    raise InvalidInputError(
+        f"message {n} is a {type(item).__name__}: Message, (role, content) or {{'role', 'content'}} is needed"
+    )
+
+
+def check_text(text: Any, what: str, max_chars: int, *, may_be_empty: bool = False) -> str:
+    """Return the text, or raise ``InvalidInputError`` for what cannot be stored as it is."""
+    if not isinstance(text, str):
+        raise InvalidInputError(f"{what} must be a string, not {type(text).__name__}: nothing was stored")
+    if not may_be_empty and not text.strip():
+        raise InvalidInputError(f"{what} is empty: nothing was stored")
+    if len(text) > max_chars:
+        raise InvalidInputError(
+            f"{what} has {len(text):,} characters, over the limit of {max_chars:,}: nothing was stored; "
+            "split it, or raise Settings.max_message_chars"
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as exc:
+        raise InvalidInputError(
+            f"{what} holds a lone surrogate at position {exc.start}, which is no text: nothing was stored; "
+            "decode the source with errors='replace'"
+        ) from exc
+    return text
+
+
+def check_id(value: Any, what: str) -> str:
+    """Return an id (any non-empty text of at most 1,000 characters), or raise ``InvalidInputError``."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInputError(f"{what} must be a non-empty string, not {value!r}")
+    return check_text(value, what, 1_000)
+
+
+def check_kind(kind: Any) -> str:
+    """Return the kind of a record that a caller may write: any but ``turn``, which ``add`` makes."""
+    if kind not in KINDS or kind == "turn":
+        allowed = ", ".join(k for k in KINDS if k != "turn")
+        raise InvalidInputError(f"kind {kind!r} is not one of {allowed}; turns are written by add()")
+    return str(kind)
+
+
+def check_kinds(kinds: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return kinds to filter by, from one or several."""
+    if kinds is None:
+        return None
+    kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InvalidInputError(f"kind {kind!r} is not one of {', '.join(KINDS)}")
+    return kinds
+
+
+def check_metadata(metadata: Any, what: str) -> dict[str, Any]:
+    """Return a private copy of JSON metadata, or raise ``InvalidInputError``."""
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        raise InvalidInputError(f"{what}'s metadata must map strings to JSON values: nothing was stored")
+    try:
+        copy: dict[str, Any] = orjson.loads(orjson.dumps(dict(metadata)))
+    except TypeError as exc:  # orjson's errors are TypeErrors
+        raise InvalidInputError(f"{what}'s metadata is not JSON ({exc}): nothing was stored") from exc
+    return copy
+
+
+def check_importance(importance: float | None) -> float | None:
+    """Return an importance between 0 and 1, or ``None``."""
+    if importance is not None and not 0 <= importance <= 1:
+        raise InvalidInputError(f"importance must lie between 0 and 1, not {importance!r}")
+    return importance
+
+
+def expiry(now: datetime, expires_at: datetime | str | None, ttl: timedelta | float | None) -> datetime | None:
+    """Return when a record expires, from a time or from a time to live (seconds or ``timedelta``)."""
+    if ttl is None:
+        return None if expires_at is None else to_datetime(expires_at, "expires_at")
+    if expires_at is not None:
+        raise InvalidInputError("pass expires_at or ttl, not both")
+    span = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
+    if span <= timedelta(0):
+        raise InvalidInputError(f"ttl must be positive, not {ttl!r}")
+    return now + span

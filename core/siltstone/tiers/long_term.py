@@ -1,0 +1,214 @@
+"""Long-term memory: how messages and records are written.
+
+Each write is planned from what is stored, then committed on the condition that this has not changed; another
+writer in between costs a new plan, never a lost or doubled message.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from ..errors import ConflictError, InvalidInputError, NotFoundError
+from ..protocols import Put, Store, Stored
+from ..records import TURN_PREFIX, Message, Record, turn_of
+from ..text.keys import dense_key
+from .vectors import VectorQueue
+
+OnConflict: TypeAlias = Literal["error", "update", "skip"]
+ATTEMPTS: Final = 20
+"""How often a write is planned anew when other writers keep changing what it rests on."""
+
+Lookup: TypeAlias = Callable[[Sequence[str]], list[Stored | None]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a write will do: ``puts`` to commit, ``expect`` to hold, and the ids to return to the caller."""
+
+    puts: tuple[Put, ...]
+    expect: dict[str, int]
+    ids: tuple[str, ...]
+
+
+class LongTerm:
+    """Writes one store's long-term memory. Thread-safe; holds no lock while a model works."""
+
+    def __init__(self, store: Store, vectors: VectorQueue) -> None:
+        self._store = store
+        self._vectors = vectors
+
+    def add(self, user_id: str, messages: Sequence[Message], *, now: datetime, on_conflict: OnConflict) -> list[str]:
+        """Store messages of one session; return their ids, in order."""
+        if on_conflict not in get_args(OnConflict):
+            raise InvalidInputError(f"on_conflict must be 'error', 'update' or 'skip', not {on_conflict!r}")
+
+        def lookup(ids: Sequence[str]) -> list[Stored | None]:
+            return self._store.fetch(user_id, ids)
+
+        return list(self._write(user_id, lambda: plan_add(messages, lookup, user_id, now, on_conflict)).ids)
+
+    def remember(self, record: Record) -> str:
+        """Store one record, provided that its sources exist."""
+
+        def plan() -> Plan:
+            sources = self._store.fetch(record.user_id, record.source_ids)
+            for source_id, source in zip(record.source_ids, sources, strict=True):
+                if source is None:
+                    raise NotFoundError(f"there is no source {source_id!r} to rest on: nothing was stored")
+            expect = {_item_id(s): s.version for s in sources if s is not None}
+            return Plan((Put(record=record),), {**expect, record.id: 0}, (record.id,))
+
+        return self._write(record.user_id, plan).ids[0]
+
+    def update(self, user_id: str, id: str, changes: dict[str, Any], *, now: datetime) -> Record:
+        """Store the next version of a record or turn; return it."""
+
+        def plan() -> Plan:
+            (stored,) = self._store.fetch(user_id, [id])
+            if stored is None or stored.record is None:
+                raise NotFoundError(f"there is no record {id!r} of this user to update")
+            return plan_update(stored, changes, now)
+
+        record = self._write(user_id, plan).puts[0].record
+        assert record is not None
+        return record
+
+    def _write(self, user_id: str, plan: Callable[[], Plan]) -> Plan:
+        """Plan, embed and commit, until no other writer has come in between."""
+        embedding = None
+        for attempt in range(ATTEMPTS):
+            planned = plan()
+            if not planned.puts:
+                return planned
+            records = [put.record for put in planned.puts if put.record is not None]
+            keys = [dense_key(record) for record in records]
+            if embedding is None or embedding.texts != keys:
+                embedding = self._vectors.embed(keys)
+            rows = iter(embedding.ready())
+            puts = tuple(
+                put if put.record is None else dataclasses.replace(put, vector=next(rows, None)) for put in planned.puts
+            )
+            try:
+                self._store.commit(user_id, puts, expect=planned.expect)
+            except ConflictError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                continue
+            embedding.deliver(user_id, records)
+            return planned
+        raise AssertionError("unreachable")
+
+
+def plan_add(messages: Sequence[Message], lookup: Lookup, user_id: str, now: datetime, on_conflict: OnConflict) -> Plan:
+    """Decide what becomes of each message: stored, known already, updated, skipped, or a conflict.
+
+    ``(session, supplied id)`` is the key: the stored id is the supplied one, or ``session/id`` where another
+    session has that; a message without an id gets a new one and is always stored.
+    """
+    known = _known(messages, lookup)
+    puts: dict[str, Put] = {}
+    expect: dict[str, int] = {}
+    ids: list[str] = []
+    for message in messages:
+        id, stored = _place(message, known)
+        ids.append(id)
+        if stored is not None:
+            assert stored.message is not None
+            if _same(stored.message, message) or on_conflict == "skip":
+                continue
+            if on_conflict == "error":
+                raise ConflictError(
+                    f"message {message.id!r} of session {message.session_id!r} is stored with another text: nothing "
+                    "was stored; pass on_conflict='update' to replace it or 'skip' to keep what is there"
+                )
+            put, version = _next_version(stored, message, now), stored.version
+        else:
+            placed = dataclasses.replace(message, id=id)
+            put, version = Put(turn_of(placed, user_id, now), placed, supplied_id=message.id), 0
+        puts[id] = put
+        if message.id is not None:
+            expect.setdefault(id, version)
+            known[id] = Stored(version + 1, put.record, put.message, message.id)
+    return Plan(tuple(puts.values()), expect, tuple(ids))
+
+
+def plan_update(stored: Stored, changes: dict[str, Any], now: datetime) -> Plan:
+    """Decide the next version of a stored record; a turn keeps its kind and changes with its message."""
+    assert stored.record is not None
+    if stored.message is not None and changes.get("kind", "turn") != "turn":
+        raise InvalidInputError(
+            f"{stored.record.id!r} is a turn and stays one; remember() its text with "
+            f"source_ids=[{stored.message.id!r}] to keep it as another kind"
+        )
+    record = dataclasses.replace(stored.record, **changes, version=stored.record.version + 1, updated_at=now)
+    message = stored.message
+    if message is not None:
+        message = dataclasses.replace(message, content=record.text)
+    put = Put(record, message, supplied_id=stored.supplied_id)
+    return Plan((put,), {put.id: stored.version}, (record.id,))
+
+
+def new_id() -> str:
+    """Return a fresh id: 80 random bits, as hexadecimal."""
+    return secrets.token_hex(10)
+
+
+def _known(messages: Sequence[Message], lookup: Lookup) -> dict[str, Stored | None]:
+    """Fetch everything that the messages' ids could stand for, in one call."""
+    wanted = dict.fromkeys(id for m in messages if m.id is not None for id in (m.id, f"{m.session_id}/{m.id}"))
+    return dict(zip(wanted, lookup(list(wanted)), strict=True))
+
+
+def _place(message: Message, known: dict[str, Stored | None]) -> tuple[str, Stored | None]:
+    """Return the id that the message has, or is to have, and what is stored under it."""
+    if message.id is None:
+        return new_id(), None
+    qualified = f"{message.session_id}/{message.id}"
+    for id in (qualified, message.id):
+        stored = known.get(id)
+        if stored is not None and stored.message is not None:
+            mine = (stored.message.session_id, stored.supplied_id) == (message.session_id, message.id)
+            if mine:
+                return id, stored
+    for id in (message.id, qualified):
+        if known.get(id) is None:
+            return id, None
+    raise ConflictError(
+        f"message {message.id!r} of session {message.session_id!r} cannot be stored: the ids {message.id!r} and "
+        f"{qualified!r} both belong to other messages; nothing was stored; choose another id"
+    )
+
+
+def _same(stored: Message, message: Message) -> bool:
+    return (stored.role, stored.content) == (message.role, message.content)
+
+
+def _next_version(stored: Stored, message: Message, now: datetime) -> Put:
+    """Replace a message's text, keeping what its turn has gathered (pins, importance, expiry)."""
+    assert stored.message is not None
+    placed = dataclasses.replace(message, id=stored.message.id, created_at=stored.message.created_at)
+    fresh = turn_of(placed, "", now)
+    record = fresh
+    if fresh is not None and stored.record is not None:
+        record = dataclasses.replace(
+            stored.record, text=fresh.text, role=fresh.role, speaker=fresh.speaker,
+            version=stored.record.version + 1, updated_at=now,
+        )  # fmt: skip
+    return Put(record, placed, supplied_id=stored.supplied_id)
+
+
+def _item_id(stored: Stored) -> str:
+    if stored.message is not None and stored.message.id is not None:
+        return stored.message.id
+    assert stored.record is not None
+    return stored.record.id
+
+
+def message_id(id: str) -> str:
+    """Return the message id that a turn's record id stands for; other ids are their own."""
+    return id[len(TURN_PREFIX) :] if id.startswith(TURN_PREFIX) else id
