@@ -275,6 +275,11 @@ def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | Non
     )
 
 
+def message_id(id: str) -> str:
+    """Return the message id that a turn's record id stands for; other ids are their own."""
+    return id[len(TURN_PREFIX) :] if id.startswith(TURN_PREFIX) else id
+
+
 def replace(record: Record, **changes: Any) -> Record:
     """Return a copy of ``record`` with some fields changed."""
     return dataclasses.replace(record, **changes)

@@ -26,5 +26,5 @@ class Settings:
     recent_share: float = 0.3
     profile_share: float = 0.15
     summary_share: float = 0.15
-    max_message_chars: int = 20_000_000
+    max_message_chars: int = 1_000_000
     workers: int = 4

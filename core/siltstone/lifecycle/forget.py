@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..protocols import Store, Stored, Where
-from ..records import ForgetReport, Message, Record, unique
-from ..tiers.long_term import message_id
+from ..records import ForgetReport, Message, Record, message_id, unique
 
 
 def forget(

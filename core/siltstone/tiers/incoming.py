@@ -31,8 +31,7 @@ def read_messages(
             "messages must be a list of Message, (role, content) or {'role', 'content'}, "
             f"not a single {type(items).__name__}: nothing was stored"
         )
-    messages = [_message(item, session_id, created_at, max_chars, n) for n, item in enumerate(items)]
-    return messages
+    return [_message(item, session_id, created_at, max_chars, n) for n, item in enumerate(items)]
 
 
 def _message(item: MessageLike, session_id: str, created_at: datetime, max_chars: int, n: int) -> Message:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..protocols import Put, Store, Stored
-from ..records import TURN_PREFIX, Message, Record, turn_of
+from ..records import Message, Record, turn_of
 from ..text.keys import dense_key
 from .vectors import VectorQueue
 
@@ -207,8 +207,3 @@ def _item_id(stored: Stored) -> str:
         return stored.message.id
     assert stored.record is not None
     return stored.record.id
-
-
-def message_id(id: str) -> str:
-    """Return the message id that a turn's record id stands for; other ids are their own."""
-    return id[len(TURN_PREFIX) :] if id.startswith(TURN_PREFIX) else id

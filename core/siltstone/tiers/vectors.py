@@ -161,7 +161,8 @@ class VectorQueue:
         left = self.drain(user_id, deadline)
         if left:
             raise BackendUnavailableError(
-                f"{left} texts still lack a vector after {timeout} s; they are stored, found by their words, and stay queued"
+                f"{left} texts still lack a vector after {timeout} s; they are stored, found by their words, "
+                "and stay queued"
             )
 
     def failed(self, exc: Exception) -> None:

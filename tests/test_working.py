@@ -1,0 +1,99 @@
+"""Working memory: the window of a running session."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siltstone import Message
+from siltstone.testing import WordCounter
+from siltstone.tiers.working import calls_tools, cost, fit
+
+COUNTER = WordCounter()
+CALL = {"tool_calls": [{"id": "c1", "name": "look_up", "args": {}}]}
+
+
+def spent(window: list[Message]) -> int:
+    return sum(cost(message, COUNTER) for message in window)
+
+
+def test_everything_that_fits_is_there_in_order() -> None:
+    """A session within the budget is returned whole."""
+    session = [Message("system", "Be kind."), Message("user", "Hello"), Message("assistant", "你好")]
+    assert fit(session, 1_000, COUNTER) == session
+
+
+def test_the_newest_exchanges_win() -> None:
+    """Over the budget, whole old exchanges go and the newest stay."""
+    session = [Message(role, f"{role} number {n}") for n in range(20) for role in ("user", "assistant")]
+    window = fit(session, 40, COUNTER)
+    assert window == session[-len(window) :]
+    assert window[0].role == "user"
+    assert spent(window) <= 40
+
+
+def test_tool_calls_and_results_stay_together() -> None:
+    """No window has a tool result without its call, or a call without its result."""
+    session = [
+        Message("user", "one " * 5),
+        Message("assistant", "", metadata=CALL),
+        Message("tool", "result " * 5),
+        Message("assistant", "done"),
+        Message("user", "two"),
+        Message("assistant", "fine"),
+    ]
+    for budget in range(1, spent(session) + 2):
+        window = fit(session, budget, COUNTER)
+        assert spent(window) <= budget
+        for n, message in enumerate(window):
+            if message.role == "tool":
+                assert window[n - 1].role in ("tool", "assistant")
+                assert calls_tools(window[n - 1]) or window[n - 1].role == "tool"
+            if calls_tools(message) and n + 1 < len(window):
+                assert window[n + 1].role == "tool"
+
+
+def test_tool_calls_cost_tokens() -> None:
+    """A call without text is not free."""
+    assert cost(Message("assistant", "", metadata=CALL), COUNTER) > cost(Message("assistant", ""), COUNTER)
+
+
+def test_a_first_message_too_long_is_cut_at_a_sentence_and_marked() -> None:
+    """When nothing fits whole, the newest question is cut at a sentence end rather than lost."""
+    text = "I moved to Lisbon. " * 30
+    (window,) = fit([Message("user", text)], 30, COUNTER)
+    assert window.metadata == {"cut": True}
+    assert 0 < len(window.content) < len(text)
+    assert cost(window, COUNTER) <= 30
+
+
+def test_an_old_tool_result_does_not_open_the_window() -> None:
+    """Messages before the first question cannot stand alone and are left out."""
+    session = [Message("tool", "orphan"), Message("assistant", "hm"), Message("user", "hi")]
+    assert fit(session, 100, COUNTER) == [Message("user", "hi")]
+
+
+roles = st.sampled_from(["system", "user", "assistant", "tool"])
+texts = st.text(alphabet="ab 。.你", min_size=1, max_size=40)
+messages = st.builds(
+    lambda role, text, call: Message(role, text, metadata=CALL if call and role == "assistant" else None),
+    roles,
+    texts,
+    st.booleans(),
+)
+
+
+@given(st.lists(messages, max_size=12), st.integers(1, 120))
+def test_any_window_is_valid_and_within_budget(session: list[Message], budget: int) -> None:
+    """Whatever the session, the window opens with system or user, keeps tool pairs, and holds the budget."""
+    window = fit(session, budget, COUNTER)
+    assert spent(window) <= budget
+    if window:
+        assert window[0].role in ("system", "user")
+    for before, message in zip([None, *window], window):
+        if message.role == "tool":
+            assert before is not None
+            assert before.role == "tool" or calls_tools(before)
+    for message, after in zip(window, window[1:]):
+        if calls_tools(message):
+            assert after.role == "tool"
