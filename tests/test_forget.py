@@ -1,0 +1,128 @@
+"""Forgetting: what goes, what goes along, and that no file and no search has it afterwards."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from siltstone import InvalidInputError, Message, NotFoundError, TieredMemory
+from siltstone.testing import HashEmbedder
+
+CANARY = "heliotrope-蓝鹊"
+MAY = datetime(2026, 5, 8, tzinfo=timezone.utc)
+
+
+def files_with(folder: Path, text: str) -> list[Path]:
+    needles = [text.encode("utf-8"), text.encode("utf-16-le"), text.encode("utf-16-be")]
+    return [p for p in folder.rglob("*") if p.is_file() and any(n in p.read_bytes() for n in needles)]
+
+
+def test_a_forgotten_message_is_in_no_file_and_no_search(tmp_path: Path) -> None:
+    """After forget returns, the words are gone from the folder, from search, and after reopening."""
+    folder = tmp_path / "m"
+    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+        (id, other) = memory.add([("user", f"My word is {CANARY}."), ("user", "I keep bees.")], session_id="s")
+        assert files_with(folder, CANARY)
+        report = memory.forget(ids=[id])
+        assert report.messages == (id,)
+        assert files_with(folder, CANARY) == []
+        assert all(CANARY not in hit.record.text for hit in memory.search(CANARY))
+        with pytest.raises(NotFoundError):
+            memory.get(id)
+    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+        assert [m.id for m in memory.messages("s")] == [other]
+        assert files_with(folder, CANARY) == []
+
+
+def test_what_rests_on_it_goes_along(tmp_path: Path) -> None:
+    """Derived records go with their sources, through any number of steps, and the report tells them apart."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+        a, b = memory.add([("user", f"The word is {CANARY}."), ("user", "I keep bees.")], session_id="s")
+        fact = memory.remember(f"the word: {CANARY}", source_ids=[a])
+        insight = memory.remember(f"likes {CANARY}", kind="insight", source_ids=[fact])
+        summary = memory.remember(f"{CANARY} and bees", kind="summary", source_ids=[a, b])
+        bees = memory.remember("keeps bees", source_ids=[b])
+        preview = memory.forget(ids=[a], dry_run=True)
+        assert len(list(memory.records())) == 6
+        report = memory.forget(ids=[a])
+        assert (set(report.derived), set(report.partial)) == ({fact, insight}, {summary})
+        assert (preview.records, preview.dry_run) == (report.records, True)
+        assert files_with(tmp_path, CANARY) == []
+        assert {r.id for r in memory.records(kinds="fact")} == {bees}
+
+
+def test_earlier_versions_go_too(tmp_path: Path) -> None:
+    """The history of a forgotten record is forgotten with it."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+        id = memory.remember(f"The word is {CANARY}.")
+        memory.update(id, text="The word is secret.")
+        memory.forget(ids=[id])
+        assert files_with(tmp_path, CANARY) == []
+
+
+def test_a_session_sent_again_stays_forgotten(tmp_path: Path) -> None:
+    """Re-sending a forgotten transcript brings nothing back, with ids or without; new words are stored."""
+    folder = tmp_path / "m"
+    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+        transcript = [Message("user", f"My word is {CANARY}.", id="m1"), Message("user", "I keep bees.")]
+        memory.add(transcript, session_id="s")
+        memory.add([("user", "unrelated")], session_id="t")
+        memory.forget(session_id="s")
+        memory.add(transcript, session_id="s")
+        memory.add([Message("user", "I keep goats.", id="m3")], session_id="s")
+        assert [m.content for m in memory.messages("s")] == ["I keep goats."]
+        assert files_with(folder, CANARY) == []
+    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+        memory.add(transcript, session_id="s")
+        assert [m.content for m in memory.messages("s")] == ["I keep goats."]
+        assert [m.content for m in memory.messages("t")] == ["unrelated"]
+
+
+def test_conditions_are_joined_by_and(tmp_path: Path) -> None:
+    """Time, kind, session, metadata and ids narrow what is forgotten."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+        old, new = (
+            memory.add([Message("user", text, created_at=time)], session_id="s")[0]
+            for text, time in (("old", MAY), ("new", MAY + timedelta(days=9)))
+        )
+        system = memory.add([Message("system", "rules", created_at=MAY)], session_id="s")[0]
+        fact = memory.remember("a fact", metadata={"tag": "x"})
+        assert memory.forget(ids=[new], until=MAY).messages == ()
+        assert set(memory.forget(until=MAY, session_id="s").messages) == {old, system}
+        assert memory.forget(kinds="fact", metadata={"tag": "y"}).records == ()
+        assert memory.forget(kinds="fact", metadata={"tag": "x"}).records == (fact,)
+        assert [m.id for m in memory.messages("s")] == [new]
+
+
+def test_no_condition_is_an_error(tmp_path: Path) -> None:
+    """Forgetting everything has to be asked for by name."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+        memory.add([("user", "I keep bees.")], session_id="s")
+        with pytest.raises(InvalidInputError):
+            memory.forget()
+        with pytest.raises(InvalidInputError):
+            memory.forget(everything=True, session_id="s")
+        assert memory.stats().messages == 1
+
+
+def test_everything_means_one_user(tmp_path: Path) -> None:
+    """Forgetting everything of one user leaves the others whole."""
+    with TieredMemory.open(tmp_path / "m", user_id="alice", embedder=HashEmbedder()) as alice:
+        bob = alice.for_user("bob")
+        alice.add([("user", f"My word is {CANARY}.")], session_id="s")
+        bob.add([("user", "I keep bees.")], session_id="s")
+        alice.forget(everything=True)
+        assert (alice.stats().messages, bob.stats().messages) == (0, 1)
+        assert files_with(tmp_path, CANARY) == []
+        alice.add([("user", "I start anew.")], session_id="s")
+        assert alice.search("anew")
+
+
+def test_ids_of_nothing_are_left_out_of_the_report(tmp_path: Path) -> None:
+    """Forgetting twice is harmless."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+        (id,) = memory.add([("user", "I keep bees.")], session_id="s")
+        assert memory.forget(ids=id).messages == (id,)
+        assert memory.forget(ids=id).messages == ()

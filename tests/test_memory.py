@@ -1,0 +1,315 @@
+"""The verbs of ``TieredMemory``, on the embedded store in memory and in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from siltstone import (
+    ConfigurationError,
+    ConflictError,
+    InvalidInputError,
+    Message,
+    NotFoundError,
+    ReadOnlyError,
+    Record,
+    TieredMemory,
+)
+from siltstone.testing import FrozenClock, HashEmbedder
+
+MAY = datetime(2026, 5, 8, 9, 30, tzinfo=timezone(timedelta(hours=8)))
+
+
+@pytest.fixture(params=["memory", "folder"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TieredMemory]:
+    location = ":memory:" if request.param == "memory" else tmp_path / "store"
+    with TieredMemory.open(location, user_id="alice", embedder=HashEmbedder(), clock=FrozenClock(MAY)) as opened:
+        yield opened
+
+
+def test_what_was_said_is_found_at_the_next_search(memory: TieredMemory) -> None:
+    """A message is found by its words as soon as add returns, in both languages."""
+    memory.add([("user", "I play the cello on Sundays."), ("user", "我在深圳做前端工程师。")], session_id="s")
+    assert memory.search("cello", top_k=1)[0].record.text == "I play the cello on Sundays."
+    assert memory.search("前端", top_k=1)[0].record.text == "我在深圳做前端工程师。"
+
+
+def test_a_turn_names_its_message(memory: TieredMemory) -> None:
+    """A hit's record leads to the message that it is made of."""
+    (id,) = memory.add([Message("user", "I keep bees.", name="Alice", created_at=MAY)], session_id="s")
+    record = memory.search("bees")[0].record
+    assert record.source_ids == (id,)
+    assert (record.kind, record.speaker, record.role, record.session_id) == ("turn", "Alice", "user", "s")
+    message = memory.get(id)
+    assert isinstance(message, Message)
+    assert message.created_at == MAY
+    assert memory.get(record.id) == record
+
+
+def test_messages_come_back_as_they_were_given(memory: TieredMemory) -> None:
+    """Role, name, time, metadata and text survive the round trip, tool calls included."""
+    given = [
+        Message("system", "Be kind."),
+        Message("user", "天气怎么样？", name="小林", created_at="2026-05-08T09:00:00+08:00"),  # type: ignore[arg-type]
+        Message("assistant", "", metadata={"tool_calls": [{"id": "c1", "args": {"city": "杭州"}}]}),
+        Message("tool", "22°C", metadata={"tool_call_id": "c1"}),
+    ]
+    ids = memory.add(given, session_id="s", created_at=MAY)
+    got = memory.messages("s")
+    assert len(got) == len(given)
+    assert {m.id for m in got} == set(ids)
+    by_id = {m.id: m for m in got}
+    for id, message in zip(ids, given):
+        assert (by_id[id].role, by_id[id].content, by_id[id].name) == (message.role, message.content, message.name)
+        assert by_id[id].metadata == (message.metadata or {})
+
+
+def test_a_late_message_takes_its_place_in_time(memory: TieredMemory) -> None:
+    """Messages of a session are in the order of when they were said."""
+    memory.add([Message("user", "later", created_at=MAY)], session_id="s")
+    memory.add([Message("user", "earlier", created_at=MAY - timedelta(hours=1))], session_id="s")
+    assert [m.content for m in memory.messages("s")] == ["earlier", "later"]
+
+
+def test_messages_can_be_paged_backwards(memory: TieredMemory) -> None:
+    """``limit`` gives the newest, ``before`` what stands before a message."""
+    ids = memory.add([("user", f"number {n}") for n in range(5)], session_id="s")
+    assert [m.id for m in memory.messages("s", limit=2)] == ids[3:]
+    assert [m.id for m in memory.messages("s", limit=2, before=ids[3])] == ids[1:3]
+    assert memory.messages("s", limit=0) == []
+
+
+def test_adding_twice_stores_once(memory: TieredMemory) -> None:
+    """A message with an id may be sent again."""
+    first = memory.add([Message("user", "I keep bees.", id="m1")], session_id="s")
+    revision = memory.revision
+    assert memory.add([Message("user", "I keep bees.", id="m1")], session_id="s") == first
+    assert memory.revision == revision
+    with pytest.raises(ConflictError):
+        memory.add([Message("user", "I keep goats.", id="m1")], session_id="s")
+    assert len(memory.messages("s")) == 1
+
+
+def test_the_revision_changes_with_every_write(memory: TieredMemory) -> None:
+    """Caches may key on the revision of a user; another user's writes leave it alone."""
+    seen = [memory.revision]
+    (id,) = memory.add([("user", "I keep bees.")], session_id="s")
+    seen.append(memory.revision)
+    fact = memory.remember("Alice keeps bees.", source_ids=[id])
+    seen.append(memory.revision)
+    memory.update(fact, importance=0.9)
+    seen.append(memory.revision)
+    memory.for_user("bob").add([("user", "hi")], session_id="s")
+    assert memory.revision == seen[-1]
+    memory.forget(ids=[id])
+    seen.append(memory.revision)
+    assert len(set(seen)) == len(seen)
+
+
+def test_remembered_records_keep_their_fields(memory: TieredMemory) -> None:
+    """What remember was told is what get returns."""
+    id = memory.remember(
+        "Trip to 大理",
+        kind="event",
+        occurred_at="2026-10-01T00:00:00Z",
+        ttl=timedelta(days=1),
+        pinned=True,
+        importance=0.7,
+        session_id="s",
+        metadata={"tags": ["travel"]},
+    )
+    record = memory.get(id)
+    assert isinstance(record, Record)
+    assert record.kind == "event"
+    assert record.occurred_at == datetime(2026, 10, 1, tzinfo=timezone.utc)
+    assert record.expires_at == MAY + timedelta(days=1)
+    assert (record.pinned, record.importance, record.session_id) == (True, 0.7, "s")
+    assert record.metadata == {"tags": ["travel"]}
+
+
+def test_unknown_sources_are_refused(memory: TieredMemory) -> None:
+    """A record cannot rest on something that is not there."""
+    with pytest.raises(NotFoundError, match="nothing was stored"):
+        memory.remember("x is y", source_ids=["nowhere"])
+    assert list(memory.records()) == []
+
+
+def test_updates_keep_earlier_versions(memory: TieredMemory) -> None:
+    """An update is a new version; history returns the old ones, newest first."""
+    id = memory.remember("Alice lives in Berlin.")
+    assert memory.update(id, text="Alice lives in Lisbon.").version == 2
+    memory.update(id, importance=0.5)
+    current = memory.get(id)
+    assert isinstance(current, Record)
+    assert (current.text, current.version) == ("Alice lives in Lisbon.", 3)
+    assert [r.text for r in memory.history(id)] == ["Alice lives in Lisbon.", "Alice lives in Berlin."]
+    assert memory.search("Lisbon")[0].record.id == id
+    assert all("Berlin" not in hit.record.text for hit in memory.search("Berlin"))
+
+
+def test_updating_a_turn_updates_its_message(memory: TieredMemory) -> None:
+    """A corrected turn reads the same in search and in the transcript; it stays a turn."""
+    (id,) = memory.add([("user", "I live in Berlim.")], session_id="s")
+    turn = memory.search("live")[0].record
+    memory.update(turn.id, text="I live in Berlin.", pinned=True)
+    assert memory.messages("s")[0].content == "I live in Berlin."
+    assert memory.search("Berlin")[0].record.pinned
+    with pytest.raises(InvalidInputError, match="stays one"):
+        memory.update(turn.id, kind="fact")
+
+
+def test_expired_records_are_not_read(memory: TieredMemory) -> None:
+    """After its time a record is neither searched nor listed; a pinned one stays."""
+    memory.remember("The code is 4711.", ttl=60)
+    memory.remember("The code is 4712.", ttl=60, pinned=True)
+    later = MAY + timedelta(minutes=2)
+    assert len(memory.search("code", now=MAY)) == 2
+    assert [h.record.text for h in memory.search("code", now=later)] == ["The code is 4712."]
+
+
+def test_filters_are_joined(memory: TieredMemory) -> None:
+    """Kind, session, time and metadata narrow a search together."""
+    memory.add([Message("user", "bees in May", created_at=MAY, metadata={"tag": "a"})], session_id="s")
+    memory.add([Message("user", "bees in June", created_at=MAY + timedelta(days=30))], session_id="t")
+    memory.remember("bees need flowers", metadata={"tag": "a"})
+
+    def found(**conditions: object) -> set[str]:
+        return {hit.record.text for hit in memory.search("bees", **conditions)}  # type: ignore[arg-type]
+
+    assert found(session_id="s") == {"bees in May"}
+    assert found(exclude_session_id="s") == {"bees in June", "bees need flowers"}
+    assert found(since=MAY + timedelta(days=1)) == {"bees in June"}
+    assert found(kinds="fact") == {"bees need flowers"}
+    assert found(metadata={"tag": "a"}, kinds=["fact", "turn"], until=MAY) >= {"bees need flowers"}
+    assert {r.text for r in memory.records(session_id="t")} == {"bees in June"}
+
+
+def test_two_users_with_look_alike_memories_never_meet(memory: TieredMemory) -> None:
+    """Fifty near-identical memories each: a user gets a full top ten, all of it their own."""
+    bob = memory.for_user("bob")
+    for who, view in (("Alice", memory), ("Bob", bob)):
+        view.add([Message("user", f"{who} likes tea number {n}.") for n in range(50)], session_id="s")
+    for who, view in (("Alice", memory), ("Bob", bob)):
+        hits = view.search("who likes tea", top_k=10)
+        assert len(hits) == 10
+        assert all(hit.record.text.startswith(who) and hit.record.user_id == view.user_id for hit in hits)
+        assert who in view.context("tea", session_id="s").text
+    with pytest.raises(NotFoundError):
+        bob.get(memory.messages("s")[0].id or "")
+
+
+def test_sessions_are_listed_by_last_writing(memory: TieredMemory) -> None:
+    """Each session tells its size and span."""
+    memory.add([("user", "a")], session_id="one", created_at=MAY)
+    memory.add([("user", "b"), ("assistant", "c")], session_id="two", created_at=MAY)
+    memory.add([("user", "d")], session_id="one", created_at=MAY + timedelta(hours=1))
+    two, one = memory.sessions()
+    assert (two.session_id, two.messages) == ("two", 2)
+    assert (one.session_id, one.messages, one.ended_at - one.started_at) == ("one", 2, timedelta(hours=1))
+
+
+def test_injected_text_is_not_stored_back(memory: TieredMemory) -> None:
+    """A prompt that carries our context loses it on the way in; what the user wrote stays."""
+    memory.add([("user", "My code word is heliotrope.")], session_id="s")
+    text = memory.context("code word").text
+    assert "heliotrope" in text
+    memory.add([("user", f"{text}\n\nWhat was it again?"), ("system", text)], session_id="t")
+    stored = memory.messages("t")
+    assert [m.content for m in stored] == ["What was it again?", ""]
+    assert sum("heliotrope" in hit.record.text for hit in memory.search("heliotrope", top_k=10)) == 1
+
+
+def test_threads_lose_nothing(memory: TieredMemory) -> None:
+    """Eight threads adding and searching at once: every message is there once."""
+
+    def work(n: int) -> None:
+        for k in range(25):
+            memory.add([Message("user", f"thread {n} says {k}", id=f"{n}-{k}")], session_id=f"s{n % 2}")
+            memory.search(f"thread {n}", top_k=3)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stored = [m.id for s in ("s0", "s1") for m in memory.messages(s)]
+    assert sorted(i or "" for i in stored) == sorted(f"{n}-{k}" for n in range(8) for k in range(25))
+
+
+def test_async_twins_do_the_same(memory: TieredMemory) -> None:
+    """Every verb has a twin that can be awaited, many at once."""
+
+    async def chat() -> list[str]:
+        await asyncio.gather(*(memory.aadd([("user", f"fact number {n}")], session_id="s") for n in range(20)))
+        hits = await memory.asearch("fact number 7", top_k=5)
+        context = await memory.acontext("fact number 7", session_id="s", max_tokens=300)
+        assert context.tokens <= 300
+        assert len(await memory.arecords()) == len(await memory.amessages("s")) == 20
+        return [hit.record.text for hit in hits]
+
+    assert asyncio.run(chat())[0] == "fact number 7"
+
+
+def test_async_opening_and_closing() -> None:
+    """``async with`` opens and closes without blocking the loop."""
+
+    async def run() -> int:
+        async with await TieredMemory.aopen(":memory:", embedder=HashEmbedder()) as memory:
+            await memory.aadd([("user", "hi there")], session_id="s")
+            return (await memory.astats()).messages
+
+    assert asyncio.run(run()) == 1
+
+
+def test_a_closed_memory_says_so(memory: TieredMemory) -> None:
+    """After close every verb is refused with a sentence, and closing again does nothing."""
+    view = memory.for_user("bob")
+    memory.close()
+    memory.close()
+    with pytest.raises(ConfigurationError, match="closed"):
+        view.search("anything")
+
+
+def test_a_folder_keeps_what_was_added(tmp_path: Path) -> None:
+    """What one opening wrote, the next one finds, by words and by meaning."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as first:
+        first.add([("user", "I keep bees in Shenzhen.")], session_id="s")
+        first.remember("Alice keeps bees.", kind="profile")
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as second:
+        assert second.stats().pending_vectors == 0
+        assert second.search("bees", top_k=5)[0].record.text in ("I keep bees in Shenzhen.", "Alice keeps bees.")
+        assert len(list(second.records())) == 2
+
+
+def test_two_openings_share_one_engine(tmp_path: Path) -> None:
+    """A folder opened twice in a process is one store, and stays open until both are closed."""
+    first = TieredMemory.open(tmp_path / "m", embedder=HashEmbedder())
+    second = TieredMemory.open(tmp_path / "m", embedder=HashEmbedder())
+    first.add([("user", "I keep bees.")], session_id="s")
+    assert second.search("bees")
+    first.close()
+    second.add([("user", "I keep goats.")], session_id="s")
+    assert len(second.messages("s")) == 2
+    second.close()
+
+
+def test_a_read_only_memory_reads_and_refuses_writes(tmp_path: Path) -> None:
+    """Reading needs no right to write, and writing says why it is refused."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+        memory.add([("user", "I keep bees.")], session_id="s")
+    before = {path: path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file()}
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), read_only=True) as reader:
+        assert reader.search("bees")
+        for write in (
+            lambda: reader.add([("user", "x")], session_id="s"),
+            lambda: reader.remember("x"),
+            lambda: reader.forget(everything=True),
+        ):
+            with pytest.raises(ReadOnlyError):
+                write()
+    assert {path: path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file()} == before
