@@ -6,7 +6,7 @@ All times are aware ``datetime``s. Mappings inside these values are to be treate
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Final
@@ -140,11 +140,15 @@ class SessionInfo:
 
 @dataclass(frozen=True)
 class Hit:
-    """A recalled record, its score (comparable within one search only), and the parts of the score by name."""
+    """A recalled record, its score (comparable within one search only), and the parts of the score by name.
+
+    ``row`` tells the order of writing where times are equal.
+    """
 
     record: Record
     score: float
     why: Mapping[str, float]
+    row: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -173,19 +177,38 @@ class Context:
     omitted: Mapping[str, int] = field(default_factory=dict)
     recent: tuple[Message, ...] = ()
     max_tokens: int = 0
+    _memories: str = field(default="", compare=False, repr=False)  # the text without the section ``recent``
+    _refit: Callable[[Context, Callable[[Context], Sequence[str]]], Context] | None = field(
+        default=None, compare=False, repr=False
+    )  # makes it smaller until the given texts fit ``max_tokens``
 
     def as_prompt(self, question: str, *, system: str | None = None) -> str:
-        """Return one prompt: system text, memories, and the question."""
-        return "\n\n".join(part for part in (system, self.text, question) if part)
+        """Return one prompt: system text, memories, and the question, together within the budget.
+
+        Memories make room for the other two, which are never cut.
+        """
+
+        def prompt(context: Context) -> str:
+            return "\n\n".join(part for part in (system, context.text, question) if part)
+
+        return prompt(self._fitting(lambda context: [prompt(context)]))
 
     def as_messages(self, question: str, *, system: str | None = None) -> list[Message]:
-        """Return chat messages: system (with the memories in it), the recent turns, then the question."""
-        remembered = "\n\n".join(s.text for s in self.sections if s.name != "recent" and s.text)
-        head = "\n\n".join(part for part in (system, remembered) if part)
-        messages = [Message("system", head)] if head else []
-        messages.extend(self.recent)
-        messages.append(Message("user", question))
-        return messages
+        """Return chat messages: system (with the memories in it), the recent turns, then the question.
+
+        Their contents are together within the budget; memories make room for system and question, which are
+        never cut.
+        """
+
+        def messages(context: Context) -> list[Message]:
+            head = "\n\n".join(part for part in (system, context._memories) if part)
+            first = [Message("system", head)] if head else []
+            return [*first, *context.recent, Message("user", question)]
+
+        return messages(self._fitting(lambda context: [message.content for message in messages(context)]))
+
+    def _fitting(self, texts: Callable[[Context], Sequence[str]]) -> Context:
+        return self if self._refit is None else self._refit(self, texts)
 
 
 @dataclass(frozen=True)

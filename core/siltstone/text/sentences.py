@@ -11,6 +11,8 @@ _ABBREVIATIONS: Final = r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bMrs)(?<!\be\
 _END: Final = re.compile(rf"(?:{_ABBREVIATIONS}[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？!?…]+[”’」』）\"']*(?!\s)|\n+)\s*")
 MARK: Final = " […]"
 """Stands where a text has been cut."""
+CHARACTERS_PER_TOKEN: Final = 64
+"""No tokenizer in use makes longer tokens of prose: longer texts cannot fit and need not be counted."""
 
 
 def sentences(text: str) -> list[str]:
@@ -26,15 +28,12 @@ def cut(text: str, max_tokens: int, counter: TokenCounter) -> str:
     """
     if counter.count(text) <= max_tokens:
         return text
-    text = text[: max(max_tokens, 1) * _CHARACTERS_PER_TOKEN]  # what cannot fit need not be counted
+    text = text[: max(max_tokens, 1) * CHARACTERS_PER_TOKEN]  # what cannot fit need not be counted
     pieces = _pieces(text)
     kept = _longest(pieces, max_tokens, counter)
     if kept:
         return kept
     return _longest(re.findall(r"\s*\S{1,16}", pieces[0]) if pieces else [], max_tokens, counter)
-
-
-_CHARACTERS_PER_TOKEN: Final = 64
 
 
 def _pieces(text: str) -> list[str]:
