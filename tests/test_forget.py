@@ -15,6 +15,7 @@ MAY = datetime(2026, 5, 8, tzinfo=timezone.utc)
 
 
 def files_with(folder: Path, text: str) -> list[Path]:
+    """Return the files that hold a text in UTF-8 or UTF-16."""
     needles = [text.encode("utf-8"), text.encode("utf-16-le"), text.encode("utf-16-be")]
     return [p for p in folder.rglob("*") if p.is_file() and any(n in p.read_bytes() for n in needles)]
 

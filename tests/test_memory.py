@@ -27,6 +27,7 @@ MAY = datetime(2026, 5, 8, 9, 30, tzinfo=timezone(timedelta(hours=8)))
 
 @pytest.fixture(params=["memory", "folder"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TieredMemory]:
+    """Give Alice's new memory, on each embedded store."""
     location = ":memory:" if request.param == "memory" else tmp_path / "store"
     with TieredMemory.open(location, user_id="alice", embedder=HashEmbedder(), clock=FrozenClock(MAY)) as opened:
         yield opened
@@ -64,7 +65,7 @@ def test_messages_come_back_as_they_were_given(memory: TieredMemory) -> None:
     assert len(got) == len(given)
     assert {m.id for m in got} == set(ids)
     by_id = {m.id: m for m in got}
-    for id, message in zip(ids, given):
+    for id, message in zip(ids, given, strict=True):
         assert (by_id[id].role, by_id[id].content, by_id[id].name) == (message.role, message.content, message.name)
         assert by_id[id].metadata == (message.metadata or {})
 
@@ -154,7 +155,7 @@ def test_updates_keep_earlier_versions(memory: TieredMemory) -> None:
 
 def test_updating_a_turn_updates_its_message(memory: TieredMemory) -> None:
     """A corrected turn reads the same in search and in the transcript; it stays a turn."""
-    (id,) = memory.add([("user", "I live in Berlim.")], session_id="s")
+    memory.add([("user", "I live in Berlim.")], session_id="s")
     turn = memory.search("live")[0].record
     memory.update(turn.id, text="I live in Berlin.", pinned=True)
     assert memory.messages("s")[0].content == "I live in Berlin."

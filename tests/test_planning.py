@@ -22,9 +22,11 @@ class Shelf:
         self.items: dict[str, Stored] = {}
 
     def lookup(self, ids: Sequence[str]) -> list[Stored | None]:
+        """Return what is stored under the ids."""
         return [self.items.get(id) for id in ids]
 
     def add(self, *messages: Message, on_conflict: str = "error") -> Plan:
+        """Plan an add and carry it out."""
         plan = plan_add(messages, self.lookup, "alice", NOW, on_conflict)  # type: ignore[arg-type]
         for put in plan.puts:
             version = self.items[put.id].version + 1 if put.id in self.items else 1
@@ -33,6 +35,7 @@ class Shelf:
 
 
 def said(text: str, id: str | None = None, session: str = "s") -> Message:
+    """Return a message as ``read_messages`` would."""
     return Message("user", text, id=id, session_id=session, created_at=NOW)
 
 

@@ -14,6 +14,7 @@ CALL = {"tool_calls": [{"id": "c1", "name": "look_up", "args": {}}]}
 
 
 def spent(window: list[Message]) -> int:
+    """Return the cost of a window."""
     return sum(cost(message, COUNTER) for message in window)
 
 
