@@ -1,0 +1,53 @@
+"""What the commands have in common: where the store is, whose memory, and how times are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ..memory import TieredMemory
+
+DEFAULT_STORE = "./memory"
+
+
+def when(text: str) -> datetime:
+    """Read an ISO 8601 time; one without a zone is local, as a person at a keyboard means it."""
+    try:
+        value = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in "zZ" else text)
+    except ValueError as exc:
+        raise typer.BadParameter(f"{text!r} is not an ISO 8601 time, e.g. 2024-05-06 or 2024-05-06T09:30") from exc
+    return value.astimezone() if value.tzinfo is None else value
+
+
+StoreAt = Annotated[str, typer.Option("--store", envvar="SILTSTONE_STORE", help="Folder of the store.")]
+User = Annotated[str, typer.Option("--user", envvar="SILTSTONE_USER", help="Whose memory.")]
+Embedding = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        envvar="SILTSTONE_EMBEDDER",
+        help="Embedding model, e.g. sentence-transformers:MODEL; the embedded one if left out.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Session = Annotated[str | None, typer.Option("--session", help="Only this conversation.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeat for several.")]
+Since = Annotated[datetime | None, typer.Option("--since", parser=when, metavar="TIME", help="Not before.")]
+Until = Annotated[datetime | None, typer.Option("--until", parser=when, metavar="TIME", help="Not after.")]
+
+
+@contextmanager
+def opened(
+    store: str, user: str, embedder: str | None, *, create: bool = False, read_only: bool = False
+) -> Iterator[TieredMemory]:
+    """Give the block an open memory. A store that is not there is an error unless ``create`` is set."""
+    from ..memory import TieredMemory
+
+    with TieredMemory.open(store, user_id=user, embedder=embedder, create=create, read_only=read_only) as memory:
+        yield memory

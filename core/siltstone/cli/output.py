@@ -1,0 +1,133 @@
+"""How results look: tables that fit the terminal, whatever the width of the characters, and JSON for scripts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..records import Hit, Record
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on stdout or stderr; it obeys ``NO_COLOR`` and ``COLUMNS``."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def note(text: str) -> None:
+    """Print a remark that is not part of the result: on stderr."""
+    print(text, file=sys.stderr)
+
+
+def write_json(value: Any) -> None:
+    """Print a value of records as one JSON document; times are ISO 8601."""
+    print(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Return JSON values for dataclasses, mappings, sequences and times."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return value
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give the block a function ``(done, total)`` that moves a bar on stderr, with rate and remaining time."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None, rate="")
+
+        def move(done: int, total: int) -> None:
+            speed = bar.tasks[task].speed
+            bar.update(task, completed=done, total=total, rate=f"{speed:.0f}/s" if speed else "")
+
+        yield move
+
+
+def table(columns: Iterable[str], *, title: str | None = None, right: Sequence[str] = ()) -> Table:
+    """Return an empty table; the columns named in ``right`` hold numbers."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return made
+
+
+def show_table(made: Table) -> None:
+    """Print a table on stdout."""
+    console().print(made)
+
+
+def records_table(records: Iterable[Record]) -> Table:
+    """Return a table of memories: id, kind, date, speaker, text."""
+    from rich.text import Text
+
+    made = table(("id", "kind", "date", "who", "text"))
+    for record in records:
+        made.add_row(Text(record.id), record.kind, day(record.time), Text(who(record)), Text(record.text))
+    return made
+
+
+def hits_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
+    """Return a table of recalled memories, best first."""
+    from rich.text import Text
+
+    made = table(("#", "score", "date", "who", "text"), title=title, right=("#", "score"))
+    for place, hit in enumerate(hits, 1):
+        record = hit.record
+        made.add_row(str(place), f"{hit.score:.3f}", day(record.time), Text(who(record)), Text(record.text))
+    return made
+
+
+def why_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
+    """Return a table of the parts of each score; the rows are numbered as in ``hits_table``."""
+    parts = list(dict.fromkeys(part for hit in hits for part in hit.why))
+    made = table(("#", "score", *parts), title=title, right=("#", "score", *parts))
+    for place, hit in enumerate(hits, 1):
+        cells = (f"{hit.why[part]:.3f}" if part in hit.why else "" for part in parts)
+        made.add_row(str(place), f"{hit.score:.3f}", *cells)
+    return made
+
+
+def who(record: Record) -> str:
+    """Return who said it, or what kind of memory it is."""
+    return record.speaker or record.role or record.kind
+
+
+def day(time: datetime | None) -> str:
+    """Return a date for people."""
+    return "" if time is None else time.strftime("%Y-%m-%d")
+
+
+def minute(time: datetime | None) -> str:
+    """Return a date and time for people."""
+    return "" if time is None else time.strftime("%Y-%m-%d %H:%M")

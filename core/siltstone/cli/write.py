@@ -1,0 +1,95 @@
+"""Commands that store: ``add`` and ``remember``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InvalidInputError
+from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, User, opened, when
+from .output import write_json
+
+
+def add(
+    text: Annotated[str | None, typer.Argument(help="What was said; left out: JSON Lines on stdin.")] = None,
+    session: Annotated[str, typer.Option("--session", help="The conversation it belongs to.")] = "default",
+    role: Annotated[str, typer.Option(help="system, user, assistant or tool.")] = "user",
+    name: Annotated[str | None, typer.Option(help="Who speaks, where people talk to each other.")] = None,
+    at: Annotated[datetime | None, typer.Option(parser=when, metavar="TIME", help="When; now if left out.")] = None,
+    store: StoreAt = DEFAULT_STORE,
+    user: User = "default",
+    embedder: Embedding = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store a message, or a whole conversation from stdin.
+
+    \b
+    siltstone add "I'm Alice, a front-end engineer." --session monday
+    siltstone add --session monday < messages.jsonl
+
+    A line on stdin is like {"role": "user", "content": "…"}. Prints the ids of the messages; a missing store is made.
+    """
+    if text is None:
+        messages = _from_stdin()
+    else:
+        messages = [{"role": role, "content": text, "name": name}]
+    with opened(store, user, embedder, create=True) as memory:
+        ids = memory.add(messages, session_id=session, created_at=at)
+    if as_json:
+        write_json({"ids": ids})
+    else:
+        print("\n".join(ids))
+
+
+def remember(
+    text: Annotated[str, typer.Argument(help="What to keep.")],
+    kind: Annotated[str, typer.Option(help="fact, profile, event, summary, insight, document or item.")] = "fact",
+    occurred_at: Annotated[
+        datetime | None, typer.Option(parser=when, metavar="TIME", help="When it happened or will happen.")
+    ] = None,
+    expires_at: Annotated[datetime | None, typer.Option(parser=when, metavar="TIME", help="When it may go.")] = None,
+    pinned: Annotated[bool, typer.Option("--pinned", help="Never let it expire.")] = False,
+    session: Annotated[str | None, typer.Option("--session", help="The conversation that it comes from.")] = None,
+    store: StoreAt = DEFAULT_STORE,
+    user: User = "default",
+    embedder: Embedding = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store one memory that is not a turn of a conversation.
+
+    \b
+    siltstone remember "Prefers short answers." --kind profile --pinned
+
+    Prints its id. A missing store is created.
+    """
+    with opened(store, user, embedder, create=True) as memory:
+        id = memory.remember(
+            text, kind=kind, occurred_at=occurred_at, expires_at=expires_at, pinned=pinned, session_id=session
+        )
+    if as_json:
+        write_json({"id": id})
+    else:
+        print(id)
+
+
+def _from_stdin() -> list[dict[str, Any]]:
+    if sys.stdin.isatty():
+        raise typer.BadParameter("give a text, or messages as JSON Lines on stdin", param_hint="TEXT")
+    messages = []
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        try:
+            message = json.loads(line)
+        except ValueError as exc:
+            raise InvalidInputError(f"line {number} of stdin is not JSON ({exc}): nothing was stored") from exc
+        if not isinstance(message, dict):
+            raise InvalidInputError(
+                f'line {number} of stdin is not like {{"role": "user", "content": "…"}}: nothing was stored'
+            )
+        messages.append(message)
+    return messages
