@@ -1,0 +1,85 @@
+"""Whether a clause asserts, denies, supposes or asks: what keeps "if I lived in Paris" from becoming an address."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_NEGATION_EN: Final = re.compile(
+    r"\b(?:not|never|no longer|no more|none|nobody|nothing|neither|nor|cannot|without|hardly|barely|stopped|quit|"
+    r"gave up|given up|give up|giving up|used to|(?:\w+n['’]?t)(?<!want)(?<!went)(?<!sent)|isnt|wont|dont|cant)\b"
+    r"|\bno\b(?! (?:problem|worries|doubt|way|wonder)\b)(?!,)|\b(?:any ?more)\b",
+    re.IGNORECASE,
+)
+_CONTRACTED: Final = re.compile(r"\b\w+n['’]t\b|\b(?:dont|cant|wont|didnt|doesnt|isnt|wasnt|couldnt|wouldnt)\b", re.I)
+_NEGATION_ZH: Final = re.compile(
+    r"不|没|沒|别(?!人|的|墅|处|名)|別(?!人|的)|未(?!来|來|婚)|无(?!锡|所谓|线|数)|戒|非(?!常|洲|得)|再也"
+)
+_IDIOMS_ZH: Final = re.compile(
+    r"不错|不錯|不过|不過|不但|不仅|不僅|不管|不论|不好意思|对不起|對不起|差不多|不得不|不用说|忍不住|没问题|沒問題|没事|没错|不客气"
+    r"|要不|不如|不禁|巴不得|恨不得|是不是|有没有|好不好|能不能|会不会|要不要|想不想|不一会|不久|不断|不少|不然|说不定|特别|別提|分别"
+    r"|不敢相信|不得了|了不起|只不过|无论|什么都不缺|无所谓"
+)
+
+_SUPPOSED_EN: Final = re.compile(
+    r"\b(?:if|unless|whether|what if|imagine|suppos(?:e|ing)|assuming|pretend|as though|in case)\b", re.IGNORECASE
+)
+_CONDITIONAL_EN: Final = re.compile(
+    r"\b(?:would(?:n['’]t)? (?:have|be|never)|(?:i|we|he|she|they|you|it)['’]d (?:be|have been|never)"
+    r"|could have|might have|should have|wish(?:es|ed)? (?:i|we|he|she|they|it|you|that)"
+    r"|if only|might|maybe|perhaps|probably should)\b",
+    re.IGNORECASE,
+)
+_SUPPOSED_ZH: Final = re.compile(
+    r"如果|要是|假如|假设|假設|假使|倘若|若是|万一|萬一|要不是|除非|就算|即使|哪怕|是否|要么|设想|想象一下|換成|换成|换作"
+)
+_WISHED_ZH: Final = re.compile(
+    r"就好了|该多好|該多好|的话|的話|但愿|但願|恨不得|巴不得|说不定|也许|或许|可能会|本来想|本想|差点|差一点"
+)
+
+_QUESTION_WORDS: Final = (
+    r"what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|can|could|will|would|should|have|has|am"
+)
+_ASKS_EN: Final = re.compile(
+    rf"^\W*(?:(?:and|so|but|ok|okay|well|hey|hi|also|oh|by the way|then)\b[\s,]*)*"
+    rf"(?:{_QUESTION_WORDS})(?:n['’]t)?\s+(?:i|you|we|he|she|it|they|there|the|a|my|your|his|her|our|their|this|that|"
+    rf"is|are|was|were|do|does|did|many|much|often|long|to|about|one)\b(?=[^.!]*\?|[^.!,]*$)",
+    re.IGNORECASE,
+)
+_ASKS_ZH: Final = re.compile(
+    r"(?:吗|嗎|呢|么)[\s。!！~～…哈]*$|什么(?!的)(?!都)(?!也)|什麼|怎么(?!也|都)|怎麼|为什么|為什麼|哪里(?!都)|哪儿|哪个|哪些|哪天|几号|多少(?!有)|多久|多大"
+    r"|是不是|有没有|能不能|可不可以|好不好|会不会|要不要|谁(?!都|也)"
+)
+
+
+def negated(clause: str) -> bool:
+    """Return whether the clause denies something, in English or Chinese; idioms such as 不错 deny nothing."""
+    if _NEGATION_EN.search(clause) or _CONTRACTED.search(clause):
+        return True
+    return _NEGATION_ZH.search(_IDIOMS_ZH.sub("", clause)) is not None
+
+
+def asks(sentence: str) -> bool:
+    """Return whether a sentence is a question: it states nothing."""
+    if re.search(r"[?？][\s\"'”’)）]*$", sentence):
+        return True
+    return _ASKS_EN.search(sentence) is not None or _ASKS_ZH.search(sentence) is not None
+
+
+def asserted(sentence: str) -> str:
+    """Return the part of a sentence that claims something to be so, empty where it only supposes or wishes.
+
+    What follows "if" hangs on it up to the end, and so does what stands before it with "would"; "call me if you
+    are around" still asserts nothing that a rule would take.
+    """
+    if _CONDITIONAL_EN.search(sentence) and _SUPPOSED_EN.search(sentence):
+        return ""
+    if _WISHED_ZH.search(sentence):
+        return ""
+    found = [match.start() for match in (_SUPPOSED_EN.search(sentence), _SUPPOSED_ZH.search(sentence)) if match]
+    return sentence[: min(found)].rstrip(" ,，、;；") if found else sentence
+
+
+def tentative(clause: str) -> bool:
+    """Return whether a clause is only thought of: "I would have", "I wish I", "maybe", 也许."""
+    return _CONDITIONAL_EN.search(clause) is not None or _WISHED_ZH.search(clause) is not None

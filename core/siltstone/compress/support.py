@@ -1,0 +1,111 @@
+"""Whether an item rests on its sources: what a model made up is dropped and counted, never stored."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ..records import Digest, DigestItem, unique
+from ..text.sentences import sentences
+from ..text.tokenize import terms
+from .digest import LISTS
+from .modality import asks, asserted, negated
+from .speech import Utterance
+
+ENOUGH: Final = 0.6
+"""The share of an item's terms that its sources must hold. Lower lets in what is merely about the same things; higher
+drops honest paraphrases. Chosen on paraphrases of our own, see ``tests/test_support.py``."""
+
+# How reporters speak of what was said: words that need no support.
+_REPORTING: Final = frozenset(
+    term
+    for text in (
+        "user speaker person individual name named called mentioned says stated is has lives works likes dislikes "
+        "loves prefers enjoys wants plans currently used assistant someone narrator client his her their",
+        "用户 名字 叫做 名叫 提到 表示 喜欢 偏好 计划 打算 目前 现在 对话 说话者 本人 自己 居住 工作 讨厌 想要",
+    )
+    for term in terms(text)
+)
+_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_NAME: Final = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][\w'’-]+")
+_CLAUSES: Final = re.compile(r"[,，;；、]\s*|\s(?:but|and|so|because|although|though)\s|但是?|不过|所以|因为|而且")
+
+
+def supported(item: DigestItem, sources: Sequence[Utterance], *, known: Iterable[str] = ()) -> bool:
+    """Return whether the sources say what the item says, as far as words can tell, in English and Chinese alike.
+
+    Enough of the item's terms must occur in them, all of its numbers and names, and the clause nearest to it must
+    neither deny what the item affirms (nor the reverse), nor ask, nor only suppose it. ``known`` are further words
+    that an item may use: names of speakers, dates that were resolved.
+    """
+    said = " ".join(source.text for source in sources)
+    allowed = " ".join([*known, *(source.speaker for source in sources)])
+    have = set(terms(f"{said} {allowed}"))
+    want = [term for term in terms(item.text) if term not in _REPORTING]
+    if not want or sum(term in have for term in want) < ENOUGH * len(want):
+        return False
+    if not set(_NUMBER.findall(item.text)) <= set(_NUMBER.findall(f"{said} {allowed}")) | have:
+        return False
+    if any(not have.issuperset(set(terms(name)) - _REPORTING) for name in _NAME.findall(item.text)):
+        return False
+    return _same_stance(item.text, set(want), sources)
+
+
+def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = ()) -> Digest:
+    """Return the digest with only the items that are supported; ``dropped`` grows by the others.
+
+    ``source_ids`` of the items are labels here (``m1`` is the first utterance), and message ids in the result. An
+    item whose labels do not support it is looked for in the other utterances: small models cite carelessly.
+    """
+    known = tuple(known)
+    kept: dict[str, tuple[DigestItem, ...]] = {}
+    dropped = digest.dropped
+    seen: set[str] = set()
+    for field in LISTS:
+        items: Sequence[DigestItem] = getattr(digest, field)
+        grounded = [_grounded(item, said, known) for item in items]
+        # A text that comes twice, or in two lists, is one item: the first stays.
+        kept[field] = tuple(
+            item
+            for item in grounded
+            if item is not None and not (item.text in seen or seen.add(item.text))  # type: ignore[func-returns-value]
+        )
+        dropped += sum(item is None for item in grounded)
+    return dataclasses.replace(digest, dropped=dropped, **kept)  # type: ignore[arg-type]
+
+
+def _grounded(item: DigestItem, said: Sequence[Utterance], known: tuple[str, ...]) -> DigestItem | None:
+    numbers = [int(label[1:]) - 1 for label in item.source_ids]
+    cited = [said[number] for number in numbers if 0 <= number < len(said)]
+    if cited and supported(item, cited, known=known):
+        return _resting_on(item, cited)
+    want = set(terms(item.text))
+    nearest = sorted(said, key=lambda one: -len(want.intersection(terms(one.text))))[:3]
+    for one in nearest:
+        if supported(item, [one], known=known):
+            return _resting_on(item, [one])
+    return None
+
+
+def _resting_on(item: DigestItem, sources: Sequence[Utterance]) -> DigestItem:
+    return dataclasses.replace(item, source_ids=unique(id for source in sources for id in source.source_ids))
+
+
+def _same_stance(text: str, want: set[str], sources: Sequence[Utterance]) -> bool:
+    """Return whether the clause nearest to the text asserts it, with the same yes or no."""
+    best, share, whole = "", 0.0, ""
+    for source in sources:
+        for sentence in sentences(source.text):
+            for clause in _CLAUSES.split(sentence):
+                overlap = len(want.intersection(terms(clause))) / len(want)
+                if overlap > share:
+                    best, share, whole = clause, overlap, sentence
+    if share < 0.5:  # spread over several clauses: none of them speaks for all
+        return True
+    if asks(whole) and not asks(text):
+        return False
+    if best not in asserted(whole) and asserted(text) == text:
+        return False
+    return negated(best) == negated(text)
