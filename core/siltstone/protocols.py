@@ -213,6 +213,7 @@ class Candidates:
     ``text_hash`` ``(n,)`` 64-bit hash of the normalised text: equal for near-identical texts
     ``dense``     ``(n,)`` cosine with the query, nan where it was not computed
     ``pending``   number of eligible rows without a vector
+    ``traits``    ``(n,)`` bits of ``text.traits.traits``, where the store keeps them
     """
 
     keys: Ints
@@ -237,6 +238,7 @@ class Candidates:
     dense: Floats
     speakers: tuple[str, ...] = ()
     pending: int = 0
+    traits: Ints | None = None
 
 
 UNKNOWN = np.iinfo(np.int64).min
