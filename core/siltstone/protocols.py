@@ -214,6 +214,8 @@ class Candidates:
     ``dense``     ``(n,)`` cosine with the query, nan where it was not computed
     ``pending``   number of eligible rows without a vector
     ``traits``    ``(n,)`` bits of ``text.traits.traits``, where the store keeps them
+    ``common``    ``(n,)`` product of the row's vector with the mean of the user's vectors, nan without a vector,
+                  where the store keeps that mean: how much the row sounds like all others
     """
 
     keys: Ints
@@ -239,6 +241,7 @@ class Candidates:
     speakers: tuple[str, ...] = ()
     pending: int = 0
     traits: Ints | None = None
+    common: Floats | None = None
 
 
 UNKNOWN = np.iinfo(np.int64).min

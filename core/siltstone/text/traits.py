@@ -11,20 +11,14 @@ ASKS: Final = 1
 """It asks something."""
 ASKS_LAST: Final = 2
 """It ends with a question: what follows is probably the answer."""
-SPEAKS_OF_TIME: Final = 4
-"""It says when: yesterday, last week, in May, 上周, 三天前 …"""
-NAMES: Final = 8
-"""It holds a proper name, a title or a quotation."""
-
-_READ: Final = 20_000  # characters: traits are those of ordinary messages, not of books
-
+SPEAKS_OF_DAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _TIME: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|recently|since|weekend|(?:19|20)\d\d"
-    r"|(?:last|this|next) (?:night|week|month|year|summer|winter|spring|fall|autumn|morning|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    rf"|(?:last|this|next) (?:night|week|month|year|summer|winter|spring|fall|autumn|morning|{_DAY})|{_DAY}"
     r"|(?:an?|one|two|three|four|five|six|\d+|few|couple of) (?:day|week|month|year)s? ago"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|january|february|march|april|june|july|august|september|october|november|december)"
-    r"|[昨前今明后]天|[上下这]周|[上下这]个?(?:星期|月)|[去今明前]年|\d+[月号日]|周末|星期|[一二三四五六两几\d]+(?:天|周|个月|年)前|最近",
+    r"|[昨前今明后]天|[上下这]周|[上下这]个?(?:星期|月)|[去今明前]年|\d+[月号日]|周末|星期"
+    r"|[一二三四五六两几\d]+(?:天|周|个月|年)前|最近",
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+|[\"“”《「]")
