@@ -11,7 +11,13 @@ ASKS: Final = 1
 """It asks something."""
 ASKS_LAST: Final = 2
 """It ends with a question: what follows is probably the answer."""
-SPEAKS_OF_DAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+SPEAKS_OF_TIME: Final = 4
+"""It says when: yesterday, last week, in May, 上周, 三天前 …"""
+NAMES: Final = 8
+"""It holds a proper name, a title or a quotation."""
+
+_READ: Final = 20_000  # characters: traits are those of ordinary messages, not of books
+_DAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _TIME: Final = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|recently|since|weekend|(?:19|20)\d\d"
     rf"|(?:last|this|next) (?:night|week|month|year|summer|winter|spring|fall|autumn|morning|{_DAY})|{_DAY}"
