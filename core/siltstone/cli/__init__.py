@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
+from .._version import __version__
 from ..errors import SiltstoneError
 from .bench import bench
 from .demo import demo
@@ -29,8 +31,18 @@ for command in (demo, add, remember, search, context, sessions, show, stats, for
 app.add_typer(bench, name="bench")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"siltstone {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _siltstone(version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
     pass
 
 

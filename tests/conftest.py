@@ -1,0 +1,62 @@
+"""What all tests share: no network, no skip where none is allowed, no deadline on a busy machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from typing import Any
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("siltstone", deadline=None)
+hypothesis.settings.load_profile("siltstone")
+
+NO_SKIP = os.environ.get("SILTSTONE_NO_SKIP") == "1"
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "0.0.0.0", "::", "", None)
+
+
+class NetworkUsedError(BaseException):
+    """A test reached for another machine. Not an ``Exception``, so that nothing mistakes it for a server's failure."""
+
+
+def _refuse_network(event: str, args: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and isinstance(args[1], tuple):
+        host = args[1][0]
+    elif event == "socket.getaddrinfo":
+        host = args[0]
+    else:
+        return
+    host = host.decode() if isinstance(host, bytes) else host
+    if host not in LOOPBACK and not str(host).startswith("127."):
+        raise NetworkUsedError(f"tests use no network, and this one asked for {host!r}")
+
+
+sys.addaudithook(_refuse_network)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skipped test into a failed one where ``SILTSTONE_NO_SKIP=1``: CI has everything installed."""
+    report = yield
+    if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and SILTSTONE_NO_SKIP=1 allows none: {_reason(report)}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a whole file that skips itself."""
+    report = yield
+    if NO_SKIP and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped, and SILTSTONE_NO_SKIP=1 allows none: {_reason(report)}"
+    return report
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    return report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

