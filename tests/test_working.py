@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,10 +93,10 @@ def test_any_window_is_valid_and_within_budget(session: list[Message], budget: i
     assert spent(window) <= budget
     if window:
         assert window[0].role in ("system", "user")
-    for before, message in zip([None, *window], window):
+    for before, message in zip([None, *window[:-1]], window, strict=bool(window)):
         if message.role == "tool":
             assert before is not None
             assert before.role == "tool" or calls_tools(before)
-    for message, after in zip(window, window[1:]):
+    for message, after in pairwise(window):
         if calls_tools(message):
             assert after.role == "tool"
