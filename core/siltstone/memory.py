@@ -17,7 +17,7 @@ from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of, same_space
 from .models.resolve import resolve_counter, resolve_embedder, resolve_reranker
 from .opening import BoundEmbedder, StoreHandle, check_name, open_store, resolve_summarizer
-from .protocols import Clock, ShortTermStore, Where
+from .protocols import Clock, ShortTermStore, TokenCounter, Where
 from .recall.context import build_context
 from .recall.search import search
 from .records import Context, ForgetReport, Hit, Message, Record, SessionInfo, Stats, to_datetime
@@ -30,11 +30,13 @@ from .tiers.incoming import (
     check_kind,
     check_kinds,
     check_metadata,
+    check_record_id,
     check_text,
     expiry,
     read_messages,
 )
 from .tiers.long_term import LongTerm, OnConflict, new_id
+from .tiers.restart import current
 from .tiers.vectors import VectorQueue
 
 if TYPE_CHECKING:
@@ -214,6 +216,11 @@ class TieredMemory:
         return self._engine.store.location
 
     @property
+    def token_counter(self) -> TokenCounter:
+        """What every budget of this memory is counted with."""
+        return self._engine.counter
+
+    @property
     def revision(self) -> str:
         """A token that changes with every write of this user, by any process."""
         return self._open_engine().store.revision(self._user_id)
@@ -266,17 +273,19 @@ class TieredMemory:
         session_id: str | None = None,
         source_ids: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        id: str | None = None,
     ) -> str:
-        """Store one record that is not a turn; return its id.
+        """Store one record that is not a turn; return its id, which is ``id`` or a new one.
 
         ``occurred_at`` is when what it tells happened; ``ttl`` (``timedelta`` or seconds) or ``expires_at`` when
         it stops being read, unless ``pinned``; ``importance`` lies between 0 and 1; ``source_ids`` are messages or
-        records that it rests on: it goes when they are forgotten. Raises ``NotFoundError`` for an unknown source.
+        records that it rests on: it goes when they are forgotten. Raises ``NotFoundError`` for an unknown source,
+        ``ConflictError`` for an ``id`` that is taken.
         """
         engine = self._writable()
         now = engine.clock.now()
         record = Record(
-            id=new_id(),
+            id=new_id() if id is None else check_record_id(id),
             text=check_text(text, "text", engine.settings.max_message_chars),
             kind=check_kind(kind),
             user_id=self._user_id,
@@ -572,8 +581,8 @@ class TieredMemory:
         """Return the newest turns of a session, about as many as a budget could hold, from the short-term tier."""
         limit = max(max_tokens // working.OVERHEAD, 1)
         if engine.short_term is not None:
-            return engine.short_term.recent(self._user_id, check_id(session_id, "session_id"), limit)
-        return self.messages(session_id, limit=limit)
+            return current(engine.short_term.recent(self._user_id, check_id(session_id, "session_id"), limit))
+        return current(self.messages(session_id, limit=limit))
 
     def _current(self, engine: _Engine, kind: str, now: datetime) -> list[Record]:
         """Return the records of a kind that hold now, in order of writing."""

@@ -43,9 +43,7 @@ def _message(item: MessageLike, session_id: str, created_at: datetime, max_chars
     if name is not None:
         check_text(name, f"{where}'s name", 1_000)
     if id is not None:
-        check_id(id, f"{where}'s id")
-        if id.startswith(TURN_PREFIX):
-            raise InvalidInputError(f"{where}'s id may not begin with {TURN_PREFIX!r}, which marks records of turns")
+        check_record_id(id, f"{where}'s id")
     metadata = check_metadata(metadata, where)
     if is_injected(content):
         content = without_injected(content).strip()
@@ -96,6 +94,13 @@ def check_id(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidInputError(f"{what} must be a non-empty string, not {value!r}")
     return check_text(value, what, 1_000)
+
+
+def check_record_id(value: Any, what: str = "id") -> str:
+    """Return an id that a caller may give to what they store, or raise ``InvalidInputError``."""
+    if check_id(value, what).startswith(TURN_PREFIX):
+        raise InvalidInputError(f"{what} may not begin with {TURN_PREFIX!r}, which marks records of turns")
+    return str(value)
 
 
 def check_kind(kind: Any) -> str:

@@ -53,9 +53,11 @@ class LongTerm:
         return list(self._write(user_id, lambda: plan_add(messages, lookup, user_id, now, on_conflict)).ids)
 
     def remember(self, record: Record) -> str:
-        """Store one record, provided that its sources exist."""
+        """Store one record, provided that its id is free and its sources exist."""
 
         def plan() -> Plan:
+            if self._store.fetch(record.user_id, [record.id]) != [None]:
+                raise ConflictError(f"the id {record.id!r} is taken: nothing was stored; update() changes what has it")
             sources = self._store.fetch(record.user_id, record.source_ids)
             for source_id, source in zip(record.source_ids, sources, strict=True):
                 if source is None:

@@ -1,0 +1,119 @@
+"""Memory that fails never ends a chat: what could not be stored waits here, and reads fall back.
+
+Adapters write and read through an ``Outbox``. A failure is logged once, until the memory works again.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from .errors import InvalidInputError
+from .records import Message
+from .twins import Call, Steps, call
+
+logger = logging.getLogger("siltstone")
+
+
+class Outbox:
+    """Messages that wait to be stored, oldest first. Thread-safe; it never raises what the memory raises.
+
+    ``waiting`` is the list it works on: one JSON-safe mapping per message, as ``TieredMemory.add`` takes them, and
+    its ``session_id``. Every message gets an id before the first attempt, so a retry stores nothing twice.
+    """
+
+    def __init__(self, waiting: list[dict[str, Any]] | None = None) -> None:
+        self._waiting = [] if waiting is None else waiting
+        self._lock = threading.Lock()
+        self._failing = False
+
+    def held(self, session_id: str) -> list[Message]:
+        """Return the messages of a session that wait to be stored."""
+        with self._lock:
+            held = [item for item in self._waiting if item["session_id"] == session_id]
+        return [_thawed(item) for item in held]
+
+    def save(self, session_id: str, messages: Sequence[Message] = ()) -> Steps[list[str]]:
+        """Store what waits for the session and then ``messages``; return the stored ids of ``messages``.
+
+        What the memory cannot take now is kept, and no id is returned. What it refuses as invalid is logged and
+        dropped, since it would be refused again.
+        """
+        earlier = self._take(session_id)
+        batch = [*earlier, *(m if m.id else replace(m, id=secrets.token_hex(10)) for m in messages)]
+        if not batch:
+            return []
+        try:
+            ids: list[str] = yield _add(session_id, batch)
+        except InvalidInputError:
+            ids = yield from self._one_by_one(session_id, batch)
+        except Exception as exc:  # whatever it is, the turn is kept and the chat goes on
+            self._keep(session_id, batch)
+            self._failed("store a turn; it is kept and stored again later", exc)
+            return []
+        except BaseException:  # cancelled on the way
+            self._keep(session_id, batch)
+            raise
+        self._works()
+        return ids[len(earlier) :]
+
+    def read(self, request: Call, default: Any) -> Steps[Any]:
+        """Return the answer of the memory, or ``default`` where it fails."""
+        try:
+            answer = yield request
+        except Exception as exc:  # whatever it is, the chat goes on without it
+            self._failed(f"answer ({request.verb})", exc)
+            return default
+        return answer
+
+    def _one_by_one(self, session_id: str, batch: Sequence[Message]) -> Steps[list[str]]:
+        ids: list[str] = []
+        for n, message in enumerate(batch):
+            try:
+                ids += yield _add(session_id, [message])
+            except InvalidInputError as exc:
+                logger.error("siltstone cannot store a %s message, which is lost to memory: %s", message.role, exc)
+            except Exception as exc:  # as in save
+                self._keep(session_id, batch[n:])
+                self._failed("store a turn; it is kept and stored again later", exc)
+                return []
+        return ids
+
+    def _take(self, session_id: str) -> list[Message]:
+        with self._lock:
+            taken = [item for item in self._waiting if item["session_id"] == session_id]
+            self._waiting[:] = [item for item in self._waiting if item["session_id"] != session_id]
+        return [_thawed(item) for item in taken]
+
+    def _keep(self, session_id: str, batch: Sequence[Message]) -> None:
+        now = datetime.now(timezone.utc)
+        with self._lock:
+            self._waiting[:0] = [_frozen(message, session_id, now) for message in batch]
+
+    def _failed(self, what: str, exc: Exception) -> None:
+        if not self._failing:
+            self._failing = True
+            logger.warning("siltstone could not %s: %s: %s", what, type(exc).__name__, exc)
+
+    def _works(self) -> None:
+        if self._failing:
+            self._failing = False
+            logger.info("siltstone works again; what was kept is stored")
+
+
+def _add(session_id: str, batch: Sequence[Message]) -> Call:
+    return call("add", list(batch), session_id=session_id, on_conflict="update")
+
+
+def _frozen(message: Message, session_id: str, now: datetime) -> dict[str, Any]:
+    item = {key: value for key, value in asdict(message).items() if value is not None}
+    return {**item, "created_at": (message.created_at or now).isoformat(), "session_id": session_id}
+
+
+def _thawed(item: dict[str, Any]) -> Message:
+    return Message(**{**item, "created_at": datetime.fromisoformat(item["created_at"])})

@@ -1,0 +1,39 @@
+"""Starting a session's working memory afresh, without forgetting anything.
+
+Pure. A restart is a message of the session itself (system, without text), so it is as durable as the rest and every
+process sees it. It names the messages that stay in the window; what else was said before is recalled, not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..records import Message
+
+RESTART: Final = "restart"
+"""Metadata key of a restart; its value lists the ids of the messages that stay."""
+
+
+def restart(keep: Sequence[str] = ()) -> Message:
+    """Return the message that empties the working memory of the session it is added to, but for ``keep``."""
+    return Message("system", "", metadata={RESTART: list(keep)})
+
+
+def is_restart(message: Message) -> bool:
+    """Return whether the message is a restart."""
+    return message.role == "system" and RESTART in (message.metadata or {})
+
+
+def current(messages: Sequence[Message]) -> list[Message]:
+    """Return what the session's working memory holds: what the last restart kept, and what was said since.
+
+    Ids that are not among ``messages`` (forgotten since, or before the first one given) are passed over.
+    """
+    last = next((n for n in range(len(messages) - 1, -1, -1) if is_restart(messages[n])), None)
+    if last is None:
+        return list(messages)
+    marker = messages[last].metadata or {}
+    earlier = {message.id: message for message in messages[:last]}
+    kept = [earlier[id] for id in marker[RESTART] if id in earlier]
+    return [*kept, *messages[last + 1 :]]
