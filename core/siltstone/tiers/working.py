@@ -100,7 +100,7 @@ def _squeeze(exchange: list[Message], room: int, counter: TokenCounter) -> list[
     price = cost(first, counter)
     if price > room:
         beside = price - counter.count(first.content)
-        text = cut(first.content, max(room - beside, 0), counter)
+        text = cut(first.content, room - beside, counter) if room > beside else ""
         if not text:
             return []
         return [dataclasses.replace(first, content=text, metadata={**(first.metadata or {}), "cut": True})]
