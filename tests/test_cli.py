@@ -1,0 +1,307 @@
+"""The command line: what it prints, how it exits, what it never does unasked."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siltstone import Message, TieredMemory
+from siltstone.cli import app, main
+from siltstone.testing import HashEmbedder
+
+COMMANDS = sorted(command.callback.__name__ for command in app.registered_commands if command.callback)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The JSON document on stdout."""
+        return json.loads(self.out)
+
+
+class Shell:
+    """Runs commands in this process, on a store of its own, as a shell with two variables set would."""
+
+    def __init__(self, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.store = store
+        self._capsys = capsys
+
+    def __call__(self, *args: str) -> Ran:
+        """Run one command and return how it ended."""
+        with pytest.raises(SystemExit) as ended:
+            main(args)
+        printed = self._capsys.readouterr()
+        return Ran(int(ended.value.code or 0), printed.out, printed.err)
+
+
+@pytest.fixture
+def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """A shell whose store does not exist yet; 100 columns wide, without colours."""
+    store = tmp_path / "memory"
+    monkeypatch.setenv("SILTSTONE_STORE", str(store))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("SILTSTONE_USER", raising=False)
+    monkeypatch.delenv("SILTSTONE_EMBEDDER", raising=False)
+    return Shell(store, capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(sh: Shell, command: str) -> None:
+    """Each command's help says what it does and shows how to call it."""
+    shown = sh(command, "--help")
+
+    assert shown.code == 0
+    assert f"siltstone {command}" in shown.out.split("Options")[0].split("Usage:")[1].partition("\n")[2]
+
+
+def test_wrong_usage_is_exit_code_2(sh: Shell) -> None:
+    """Unknown commands, unknown options and unreadable times are wrong usage; no store is made."""
+    assert sh("nope").code == 2
+    assert sh("search", "--no-such-option", "x").code == 2
+    assert sh("search", "x", "--since", "yesterday").code == 2
+    assert not sh.store.exists()
+
+
+def test_a_refusal_is_one_sentence_and_exit_code_1(sh: Shell) -> None:
+    """A known error is printed as one line on stderr, without a traceback; nothing is stored."""
+    refused = sh("add", "Hello.", "--role", "robot")
+
+    assert refused.code == 1
+    assert refused.out == ""
+    assert refused.err.startswith("siltstone: ")
+    assert "robot" in refused.err
+    assert "Traceback" not in refused.err
+    assert refused.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("search", "x"), ("context", "x"), ("sessions",), ("show",), ("stats",), ("forget", "--everything"), ("reembed",)],
+)
+def test_only_writing_commands_make_a_store(sh: Shell, command: tuple[str, ...]) -> None:
+    """A mistyped folder is an error, not a new empty store."""
+    missing = sh(*command)
+
+    assert missing.code == 1
+    assert str(sh.store) in missing.err
+    assert not sh.store.exists()
+
+
+def test_what_is_added_is_found_in_another_call(sh: Shell) -> None:
+    """``add`` makes the store and prints ids; ``search`` finds it, in English and Chinese."""
+    added = sh("add", "我叫张三，是深圳的前端工程师。", "--session", "一")
+    sh("add", "I play the cello on Sundays.", "--session", "two")
+
+    assert added.code == 0
+    assert len(added.out.split()) == 1
+    assert "前端工程师" in sh("search", "张三是做什么的？").out
+    hits = sh("search", "Which instrument, the cello?", "--json").json["hits"]
+    assert hits[0]["record"]["text"] == "I play the cello on Sundays."
+    assert hits[0]["why"]
+
+
+def test_why_prints_the_parts_of_each_score(sh: Shell) -> None:
+    """``search --why`` adds a table with a column per part of the score."""
+    sh("add", "I play the cello on Sundays.")
+
+    parts = sh("search", "cello", "--json").json["hits"][0]["why"]
+    shown = sh("search", "cello", "--why").out
+
+    assert all(part[:4] in shown for part in parts)
+
+
+def test_stdin_takes_a_whole_conversation(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``add`` without a text reads JSON Lines; a bad line is refused with its number and nothing is stored."""
+    lines = '{"role": "user", "content": "Hi."}\n\n{"role": "assistant", "content": "Hello!", "id": "a1"}\n'
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    assert sh("add", "--session", "monday", "--json").json["ids"][1] == "a1"
+    assert [info["messages"] for info in sh("sessions", "--json").json["sessions"]] == [2]
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"role": "user", "content": "More."}\nnot json\n'))
+    refused = sh("add", "--session", "monday")
+    assert refused.code == 1
+    assert "line 2" in refused.err
+    assert sh("stats", "--json").json["messages"] == 2
+
+
+def test_users_are_kept_apart(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--user`` and ``SILTSTONE_USER`` choose whose memory it is."""
+    sh("add", "Alice likes tea.", "--user", "alice")
+    sh("add", "Bob likes coffee.", "--user", "bob")
+
+    assert "Bob" not in sh("search", "Who likes tea or coffee?", "--user", "alice").out
+    monkeypatch.setenv("SILTSTONE_USER", "bob")
+    assert "Bob likes coffee." in sh("search", "Who likes tea or coffee?").out
+
+
+def test_context_prints_text_and_tokens(sh: Shell) -> None:
+    """``context`` prints the text on stdout and the count on stderr; ``--prompt`` adds the question."""
+    sh("add", "I play the cello on Sundays.")
+
+    plain = sh("context", "What do I play?", "--max-tokens", "200")
+    prompt = sh("context", "What do I play?", "--prompt")
+    made = sh("context", "What do I play?", "--json").json
+
+    assert "cello" in plain.out
+    assert "of 200 tokens" in plain.err
+    assert prompt.out.rstrip().endswith("What do I play?")
+    assert 0 < made["tokens"] <= made["max_tokens"]
+
+
+def test_a_budget_of_nothing_is_refused(sh: Shell) -> None:
+    """A budget of 0 tokens is a clear refusal."""
+    sh("add", "Hi there.")
+
+    refused = sh("context", "Hi", "--max-tokens", "0")
+
+    assert (refused.code, refused.out) == (1, "")
+
+
+def test_show_lists_and_opens_memories(sh: Shell) -> None:
+    """``show`` lists what matches, or shows one memory with its fields."""
+    id = sh("remember", "Prefers short answers.", "--kind", "profile", "--pinned").out.strip()
+    sh("add", "Hi there.", "--session", "monday")
+
+    listed = sh("show", "--kind", "profile", "--json").json["records"]
+    opened = sh("show", id)
+
+    assert [record["id"] for record in listed] == [id]
+    assert "Prefers short answers." in opened.out
+    assert "pinned" in opened.out
+    assert sh("show", "no-such-id").code == 1
+
+
+def test_times_without_a_zone_are_local(sh: Shell) -> None:
+    """A person types local times; they are stored with the zone of the machine."""
+    sh("remember", "Dentist.", "--kind", "event", "--occurred-at", "2031-05-06T09:30")
+    record = sh("show", "--json").json["records"][0]
+
+    from siltstone.cli.options import when
+    from siltstone.records import to_datetime
+
+    assert to_datetime(record["occurred_at"]) == when("2031-05-06T09:30")
+    assert sh("search", "dentist", "--until", "2031-05-05").out == ""
+    assert "Dentist." in sh("search", "dentist", "--since", "2031-05-06").out
+
+
+def test_forget_asks_first(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ``--yes`` nothing goes until a person agrees; no terminal to ask on is a no."""
+    sh("add", "A secret.", "--session", "monday")
+
+    assert sh("forget", "--session", "monday", "--dry-run").out.startswith("would delete 1 message")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    declined = sh("forget", "--session", "monday")
+    assert declined.code == 1
+    assert "1 message" in declined.err
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert sh("forget", "--session", "monday").code == 1
+    assert sh("stats", "--json").json["messages"] == 1
+
+    assert sh("forget", "--session", "monday", "--yes").out.startswith("deleted 1 message")
+    assert sh("stats", "--json").json["messages"] == 0
+
+
+def test_forget_without_a_condition_is_refused(sh: Shell) -> None:
+    """``forget`` alone never means everything."""
+    sh("add", "Hi there.")
+
+    refused = sh("forget", "--yes")
+
+    assert refused.code == 1
+    assert sh("stats", "--json").json["messages"] == 1
+
+
+def test_chinese_keeps_the_columns_aligned(sh: Shell) -> None:
+    """Characters that are two columns wide do not push the next column away."""
+    from rich.cells import cell_len
+
+    sh("add", "Hi there.", "--session", "monday")
+    sh("add", "你好。", "--session", "星期二的对话")
+
+    header, _, *rows = [line for line in sh("sessions").out.splitlines() if line.strip()]
+    ends = {cell_len(row[: row.index("1") + 1]) for row in rows}
+
+    assert ends == {cell_len(header[: header.index("messages") + len("messages")])}
+
+
+def test_output_has_no_colour_codes_where_none_are_wanted(sh: Shell) -> None:
+    """With ``NO_COLOR``, or into a pipe, output is plain text."""
+    sh("add", "Hi [bold]there[/bold].")
+
+    shown = sh("search", "Hi").out
+
+    assert "\x1b" not in shown
+    assert "[bold]there[/bold]" in shown
+
+
+def test_another_embedder_names_reembed_and_reembed_moves(sh: Shell) -> None:
+    """A store of another model is refused with the command that moves it, and that command works."""
+    with TieredMemory.open(sh.store, embedder=HashEmbedder(64)) as memory:
+        memory.add([Message("user", "I play the cello on Sundays.")], session_id="monday")
+
+    refused = sh("search", "cello")
+    assert refused.code == 1
+    assert "siltstone reembed" in refused.err
+
+    assert sh("reembed", "--json").json == {"vectors": 1}
+    assert "cello" in sh("search", "Which instrument do I play?").out
+
+
+def test_bench_prints_a_table_and_json(sh: Shell, tmp_path: Path) -> None:
+    """``bench custom`` measures a file of one's own, and compares with an earlier run."""
+    at = "2024-05-06T09:00:00Z"
+    lines = [
+        {"id": "m1", "role": "user", "content": "I moved to Lisbon.", "created_at": at},
+        {"id": "m2", "role": "user", "content": "我养了一只猫。", "created_at": at},
+        {"question": "Where did I move?", "gold": ["m1"], "category": "places"},
+        {"question": "我养了什么？", "gold": ["m2"], "category": "pets"},
+    ]
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+
+    ran = sh("bench", "custom", str(file), "--json", "--vectors", str(tmp_path / "vectors"))
+    assert ran.code == 0, ran.err
+    assert ran.json["figures"]["all"]["questions"] == 2
+    (tmp_path / "run.json").write_text(ran.out, encoding="utf-8")
+    again = sh(
+        "bench",
+        "custom",
+        str(file),
+        "--budget",
+        "100,500",
+        "--vectors",
+        str(tmp_path / "vectors"),
+        "--baseline",
+        str(tmp_path / "run.json"),
+    )
+    assert again.code == 0, again.err
+    assert all(word in again.out for word in ("hit@1", "R@10", "places", "context()", "+0.000"))
+    assert sh("bench", "custom", str(tmp_path / "none.jsonl")).code == 1
+    assert sh("bench", "custom", str(file), "--budget", "many").code == 2
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    """``python -m siltstone`` is the same door, in a process of its own."""
+    environment = {**os.environ, "SILTSTONE_STORE": str(tmp_path / "none")}
+    ran = subprocess.run(
+        [sys.executable, "-m", "siltstone", "stats"], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr
