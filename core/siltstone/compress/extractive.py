@@ -1,0 +1,73 @@
+"""The summarizer that needs no model: it selects what was said, and words nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from ..protocols import Embedder, Floats, TokenCounter
+from ..records import Digest, Message
+from .budget import RoughCounter, summary_budget
+from .fragments import Fragment, fragments
+from .select import choose, term_weights
+from .speech import Utterance, in_chinese, source_ids, utterances
+from .topic import topic
+
+NAME: Final = "extractive"
+
+
+class ExtractiveSummarizer:
+    """Makes digests by selection and by rule: deterministic, in English and Chinese, with no language model.
+
+    The summary consists of fragments of what was said, chosen for what they cover; facts, preferences and events
+    are statements of people recognised by rule, verbatim, with dates resolved against their message's own time.
+    With an ``embedder``, fragments near the centre of the conversation are favoured; without one, words alone
+    decide. ``counter`` counts tokens; the default is a rough estimate that errs on the high side.
+    """
+
+    name: Final = NAME
+
+    def __init__(self, embedder: Embedder | None = None, *, counter: TokenCounter | None = None) -> None:
+        self._embedder = embedder
+        self._counter = counter or RoughCounter()
+
+    def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
+        """Return the digest of the messages; its summary has at most a fifth of their tokens, and ``max_tokens``.
+
+        Raises what the embedder raises, if there is one.
+        """
+        said = utterances(messages)
+        budget = summary_budget(sum(self._counter.count(one.text) for one in said), max_tokens)
+        pieces = fragments(said, self._counter)
+        prices = {number: self._counter.count(_label(one)) for number, one in enumerate(said)}
+        chosen = choose(said, pieces, budget, prices, self._vectors(pieces))
+        summary = _render(said, chosen)
+        while chosen and self._counter.count(summary) > budget:  # joined text may cost more than its parts
+            chosen = chosen[:-1]
+            summary = _render(said, chosen)
+        return Digest(
+            topic=topic(pieces, term_weights(said, pieces), chinese=in_chinese(said)),
+            summary=summary,
+            source_ids=source_ids(one.message for one in said),
+            made_by=NAME,
+        )
+
+    def _vectors(self, pieces: Sequence[Fragment]) -> Floats | None:
+        if self._embedder is None or not pieces:
+            return None
+        return self._embedder.embed_documents([piece.text for piece in pieces])
+
+
+def _render(said: Sequence[Utterance], chosen: Sequence[Fragment]) -> str:
+    """Return the fragments as text, a line per speaker's run."""
+    lines = []
+    for speaker, run in groupby(chosen, key=lambda piece: said[piece.utterance].speaker):
+        texts = [piece.text for piece in run]
+        glue = "；" if any("\u4e00" <= char <= "\u9fff" for char in texts[0]) else "; "
+        lines.append(f"{speaker}: {glue.join(texts)}")
+    return "\n".join(lines)
+
+
+def _label(utterance: Utterance) -> str:
+    return f"{utterance.speaker}: "
