@@ -28,20 +28,27 @@ bench = typer.Typer(
 
 Models = Annotated[
     list[str] | None,
-    typer.Option("--embedder", help="Embedding model; repeat to compare several. The embedded one if left out."),
+    typer.Option(
+        "--embedder", metavar="MODEL", help="Embedding model; repeat to compare several. The embedded one if left out."
+    ),
 ]
 Budgets = Annotated[
     str, typer.Option("--budget", metavar="N,N,…", help="Also measure context() at these token budgets.")
 ]
-Split = Annotated[str, typer.Option("--split", help="all, or every other haystack: a or b.")]
+Split = Annotated[str, typer.Option("--split", metavar="PART", help="all, or every other haystack: a or b.")]
 Keep = Annotated[
-    Path | None, typer.Option("--store", help="New folder to keep the store in; a temporary one if left out.")
+    Path | None,
+    typer.Option("--store", metavar="FOLDER", help="New folder to keep the store in; a temporary one if left out."),
 ]
 Vectors = Annotated[
-    Path | None, typer.Option("--vectors", help="Folder of vectors to reuse, so that repeated runs embed nothing.")
+    Path | None,
+    typer.Option(
+        "--vectors", metavar="FOLDER", help="Folder of vectors to reuse, so that repeated runs embed nothing."
+    ),
 ]
 Baseline = Annotated[
-    Path | None, typer.Option("--baseline", help="An earlier --json output to compare with, by paired bootstrap.")
+    Path | None,
+    typer.Option("--baseline", metavar="FILE", help="An earlier --json output to compare with, by paired bootstrap."),
 ]
 
 

@@ -23,8 +23,12 @@ DONE: Final = "all acknowledged"
 
 
 def demo(
-    store: Annotated[Path | None, typer.Option(help="Folder to use and keep; a temporary one if left out.")] = None,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=50, help="Budget of each prompt's memories.")] = 200,
+    store: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder to use and keep; a temporary one if left out.")
+    ] = None,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", metavar="N", min=50, help="Budget of each prompt's memories.")
+    ] = 200,
     embedder: Embedding = None,
     part: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:

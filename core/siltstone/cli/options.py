@@ -24,20 +24,23 @@ def when(text: str) -> datetime:
     return value.astimezone() if value.tzinfo is None else value
 
 
-StoreAt = Annotated[str, typer.Option("--store", envvar="SILTSTONE_STORE", help="Folder of the store.")]
-User = Annotated[str, typer.Option("--user", envvar="SILTSTONE_USER", help="Whose memory.")]
+StoreAt = Annotated[
+    str, typer.Option("--store", metavar="FOLDER", envvar="SILTSTONE_STORE", help="Folder of the store.")
+]
+User = Annotated[str, typer.Option("--user", metavar="NAME", envvar="SILTSTONE_USER", help="Whose memory.")]
 Embedding = Annotated[
     str | None,
     typer.Option(
         "--embedder",
+        metavar="MODEL",
         envvar="SILTSTONE_EMBEDDER",
         help="Embedding model, e.g. sentence-transformers:MODEL; the embedded one if left out.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Session = Annotated[str | None, typer.Option("--session", help="Only this conversation.")]
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; repeat for several.")]
+Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this conversation.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; repeat for several.")]
 Since = Annotated[datetime | None, typer.Option("--since", parser=when, metavar="TIME", help="Not before.")]
 Until = Annotated[datetime | None, typer.Option("--until", parser=when, metavar="TIME", help="Not after.")]
 

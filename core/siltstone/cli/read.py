@@ -13,7 +13,7 @@ from .output import hits_table, minute, note, plain, records_table, show_table, 
 
 def search(
     query: Annotated[str, typer.Argument(help="A question, or words.")],
-    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="How many.")] = 10,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", metavar="N", min=1, help="How many.")] = 10,
     why: Annotated[bool, typer.Option("--why", help="Show the parts of each score.")] = False,
     kind: Kinds = None,
     since: Since = None,
@@ -43,8 +43,8 @@ def search(
 
 def context(
     query: Annotated[str, typer.Argument(help="What the user asks.")],
-    session: Annotated[str | None, typer.Option("--session", help="The running conversation.")] = None,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", help="Budget in tokens.")] = 2000,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="The running conversation.")] = None,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", metavar="N", help="Budget in tokens.")] = 2000,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the whole prompt, question included.")] = False,
     store: StoreAt = DEFAULT_STORE,
     user: User = "default",

@@ -16,9 +16,13 @@ from .output import write_json
 
 def add(
     text: Annotated[str | None, typer.Argument(help="What was said; left out: JSON Lines on stdin.")] = None,
-    session: Annotated[str, typer.Option("--session", help="The conversation it belongs to.")] = "default",
-    role: Annotated[str, typer.Option(help="system, user, assistant or tool.")] = "user",
-    name: Annotated[str | None, typer.Option(help="Who speaks, where people talk to each other.")] = None,
+    session: Annotated[
+        str, typer.Option("--session", metavar="ID", help="The conversation it belongs to.")
+    ] = "default",
+    role: Annotated[str, typer.Option(metavar="ROLE", help="system, user, assistant or tool.")] = "user",
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who speaks, where people talk to each other.")
+    ] = None,
     at: Annotated[datetime | None, typer.Option(parser=when, metavar="TIME", help="When; now if left out.")] = None,
     store: StoreAt = DEFAULT_STORE,
     user: User = "default",
@@ -47,13 +51,17 @@ def add(
 
 def remember(
     text: Annotated[str, typer.Argument(help="What to keep.")],
-    kind: Annotated[str, typer.Option(help="fact, profile, event, summary, insight, document or item.")] = "fact",
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="fact, profile, event, summary, insight, document or item.")
+    ] = "fact",
     occurred_at: Annotated[
         datetime | None, typer.Option(parser=when, metavar="TIME", help="When it happened or will happen.")
     ] = None,
     expires_at: Annotated[datetime | None, typer.Option(parser=when, metavar="TIME", help="When it may go.")] = None,
     pinned: Annotated[bool, typer.Option("--pinned", help="Never let it expire.")] = False,
-    session: Annotated[str | None, typer.Option("--session", help="The conversation that it comes from.")] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="The conversation that it comes from.")
+    ] = None,
     store: StoreAt = DEFAULT_STORE,
     user: User = "default",
     embedder: Embedding = None,
