@@ -1,0 +1,176 @@
+"""Postings of one user: term to rows and counts, appended in constant time, read without a lock.
+
+New rows go to an active table of small arrays; full tables are sealed into compressed blocks with sorted term
+hashes, and blocks of like size are merged, so that an append costs O(log n) copies in all. Deleted rows are
+masked by the reader and left out when blocks are merged.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+Packed: TypeAlias = npt.NDArray[np.uint32]
+
+_COUNT_BITS: Final = 4
+MOST: Final = (1 << _COUNT_BITS) - 1
+"""Counts are kept up to this; BM25 hardly tells more of them apart."""
+_SEAL_AT: Final = 100_000
+"""Postings in the active table before it is sealed."""
+_CHUNK: Final = 1 << 21
+"""Postings moved at once in a merge: bounds its memory."""
+
+
+def term_hash(term: str) -> int:
+    """Return the 64-bit key of a term."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Sealed postings: ``packed[starts[i]:starts[i + 1]]`` are those of the term whose hash is ``hashes[i]``."""
+
+    hashes: Hashes
+    starts: npt.NDArray[np.int64]
+    packed: Packed
+
+    def find(self, hashed: int) -> Packed | None:
+        """Return the packed postings of a term."""
+        key = np.uint64(hashed)
+        at = int(np.searchsorted(self.hashes, key))
+        if at == len(self.hashes) or self.hashes[at] != key:
+            return None
+        return self.packed[self.starts[at] : self.starts[at + 1]]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a reader holds on to: sealed blocks and the active table of one moment."""
+
+    blocks: tuple[Block, ...]
+    active: Mapping[str, array[int]]
+
+    def find(self, term: str, rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return the rows below ``rows`` that hold the term, ascending, and the counts of it there."""
+        parts: list[Packed] = []
+        if self.blocks:
+            hashed = term_hash(term)
+            parts = [part for block in self.blocks if (part := block.find(hashed)) is not None]
+        if (tail := self.active.get(term)) is not None:
+            parts.append(np.frombuffer(tail.tobytes(), np.uint32))  # a copy: the writer may append meanwhile
+        if not parts:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        packed = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        found = (packed >> _COUNT_BITS).astype(np.int64)
+        if len(found) and found[-1] >= rows:
+            end = int(np.searchsorted(found, rows))
+            found, packed = found[:end], packed[:end]
+        return found, (packed & MOST).astype(np.float32)
+
+
+class Postings:
+    """The writer's side of the postings."""
+
+    def __init__(self, blocks: Sequence[Block] = ()) -> None:
+        self._blocks = tuple(blocks)
+        self._active: dict[str, array[int]] = {}
+        self._size = 0
+
+    def add(self, row: int, counts: Mapping[str, int]) -> None:
+        """Append a row, higher than all before, with its terms and their counts."""
+        active = self._active
+        head = row << _COUNT_BITS
+        for term, count in counts.items():
+            packed = head | (count if count < MOST else MOST)
+            if (tail := active.get(term)) is None:
+                active[term] = array("I", (packed,))
+            else:
+                tail.append(packed)
+        self._size += len(counts)
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state for readers; rows appended later are cut off by their number."""
+        return Snapshot(self._blocks, self._active)
+
+    def tidy(self, dead: npt.NDArray[np.bool_]) -> None:
+        """Seal and merge what has grown enough, without the rows that are ``dead``."""
+        if self._size < _SEAL_AT:
+            return
+        self.seal()
+        blocks = list(self._blocks)
+        while len(blocks) > 1 and len(blocks[-2].packed) < 2 * len(blocks[-1].packed):
+            blocks[-2:] = [merge(blocks[-2:], dead)]
+        self._blocks = tuple(blocks)
+
+    def seal(self) -> None:
+        """Turn the active table into a block."""
+        if self._active:
+            self._blocks = (*self._blocks, _sealed(self._active))
+            self._active, self._size = {}, 0
+
+
+def _sealed(active: Mapping[str, array[int]]) -> Block:
+    hashes = np.fromiter((term_hash(term) for term in active), np.uint64, len(active))
+    order = np.argsort(hashes)
+    tails = list(active.values())
+    lengths = np.fromiter((len(tails[i]) for i in order), np.int64, len(order))
+    packed = np.concatenate([np.frombuffer(tails[i].tobytes(), np.uint32) for i in order])
+    return Block(hashes[order], _starts(lengths), packed)
+
+
+def merge(blocks: Sequence[Block], dead: npt.NDArray[np.bool_], out: Any = None) -> Block:
+    """Return one block of several that hold ascending ranges of rows, leaving out ``dead`` rows and empty terms.
+
+    ``out`` makes the array that is filled, given its length: for a merge into a mapped file.
+    """
+    trimmed = [_without(block, dead) for block in blocks]
+    hashes = np.unique(np.concatenate([block.hashes for block in trimmed]))
+    lengths = np.zeros(len(hashes), np.int64)
+    places = [np.searchsorted(hashes, block.hashes) for block in trimmed]
+    for block, place in zip(trimmed, places, strict=True):
+        lengths[place] += np.diff(block.starts)
+    starts = _starts(lengths)
+    packed: Packed = (out or (lambda size: np.empty(size, np.uint32)))(int(starts[-1]))
+    cursor = starts[:-1].copy()
+    for block, place in zip(trimmed, places, strict=True):
+        _scatter(block, cursor[place], packed)
+        cursor[place] += np.diff(block.starts)
+    return Block(hashes, starts, packed)
+
+
+def _scatter(block: Block, targets: npt.NDArray[np.int64], out: Packed) -> None:
+    """Copy each term's postings to its target, a bounded number at once."""
+    lengths = np.diff(block.starts)
+    first = 0
+    while first < len(lengths):
+        last = max(first + 1, int(np.searchsorted(block.starts, block.starts[first] + _CHUNK, "right")) - 1)
+        some = lengths[first:last]
+        shift = np.repeat(targets[first:last] - block.starts[first:last], some)
+        begin, end = int(block.starts[first]), int(block.starts[last])
+        out[np.arange(begin, end) + shift] = block.packed[begin:end]
+        first = last
+
+
+def _without(block: Block, dead: npt.NDArray[np.bool_]) -> Block:
+    if not dead.any() or not len(block.packed):
+        return block
+    keep = ~dead[block.packed >> _COUNT_BITS]
+    if keep.all():
+        return block
+    kept = np.concatenate(([0], np.cumsum(keep)))[block.starts]
+    lengths = np.diff(kept)
+    some = lengths > 0
+    return Block(block.hashes[some], _starts(lengths[some]), block.packed[keep])
+
+
+def _starts(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts

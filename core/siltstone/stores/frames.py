@@ -1,0 +1,92 @@
+r"""Framed, checksummed lines: how documents lie on disk.
+
+A frame is ``length crc flag number json\n``: the length in bytes of what follows the checksum, 8 hexadecimal
+digits; its CRC-32, 8 digits; ``+`` where more frames of the same commit follow, ``.`` on the last; the frame's
+number within the user, hexadecimal; the document. A commit counts when its last frame is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+_HEAD: Final = 18
+"""Bytes of ``length crc `` before the checked part."""
+HEX: Final = frozenset(b"0123456789abcdef")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame that checks: its number, where it lies, its document, and whether it ends a commit."""
+
+    number: int
+    start: int
+    end: int
+    last: bool
+    document: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A piece that is no frame: ``data[start:end]``; ``tail`` when no frame follows."""
+
+    start: int
+    end: int
+    tail: bool
+
+
+def frame(number: int, document: bytes, last: bool) -> bytes:
+    """Return the bytes of one frame."""
+    body = b"%c%x %b" % (b"."[0] if last else b"+"[0], number, document)
+    return b"%08x %08x %b\n" % (len(body), crc32(body), body)
+
+
+def parse(data: bytes | memoryview, start: int = 0) -> Frame | None:
+    """Return the frame at ``start``, or ``None`` if none that checks lies there."""
+    head = bytes(data[start : start + _HEAD])
+    if len(head) < _HEAD or head[8] != 32 or head[17] != 32 or not HEX.issuperset(head[:8] + head[9:17]):
+        return None
+    end = start + _HEAD + int(head[:8], 16) + 1
+    if end > len(data) or data[end - 1] != 10:
+        return None
+    body = bytes(data[start + _HEAD : end - 1])
+    if crc32(body) != int(head[9:17], 16) or body[:1] not in (b"+", b"."):
+        return None
+    number, space, document = body[1:].partition(b" ")
+    if not space or not number or not HEX.issuperset(number):
+        return None
+    return Frame(int(number, 16), start, end, body[:1] == b".", document)
+
+
+def size(head: bytes) -> int | None:
+    """Return the length of the frame that begins with ``head``, or ``None`` if it cannot be one."""
+    if len(head) < _HEAD or not HEX.issuperset(head[:8]):
+        return None
+    return _HEAD + int(head[:8], 16) + 1
+
+
+def scan(data: bytes | memoryview, start: int = 0) -> Iterator[Frame | Damage]:
+    """Yield what lies in ``data`` from ``start`` on, piece by piece; after damage, from the next line that checks."""
+    while start < len(data):
+        found = parse(data, start)
+        if found is not None:
+            yield found
+            start = found.end
+            continue
+        resumed = _next(data, start)
+        yield Damage(start, len(data) if resumed is None else resumed, resumed is None)
+        if resumed is None:
+            return
+        start = resumed
+
+
+def _next(data: bytes | memoryview, start: int) -> int | None:
+    rest = bytes(data[start:])
+    at = rest.find(b"\n")
+    while at >= 0:
+        if parse(data, start + at + 1) is not None:
+            return start + at + 1
+        at = rest.find(b"\n", at + 1)
+    return None

@@ -1,0 +1,156 @@
+"""What a commit would write, decided before anything is: validation, versions, conflicts, refusals."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from ..errors import ConflictError, InvalidInputError
+from ..index.vectors import Halves
+from ..protocols import Floats, Put, Stored
+from ..records import KINDS, ROLES, TURN_PREFIX, Message
+from ..text.keys import dense_key
+from .codec import encode
+from .shelf import Shelf
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One document to be written: the item, its number and that of its first version, its vector or where it is.
+
+    ``reuse`` is the row whose vector still fits, or -1.
+    """
+
+    number: int
+    origin: int
+    stored: Stored
+    document: bytes
+    vector: Halves | None
+    reuse: int = -1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The documents to be written and the ids that are skipped because they were forgotten."""
+
+    items: tuple[Planned, ...]
+    skipped: tuple[str, ...]
+
+
+class Refusals:
+    """Recognises messages that were forgotten, by keyed hashes of session and id or text."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def hashes(self, transcripts: Iterable[tuple[str, str]]) -> list[str]:
+        """Return what to remember of ``(session_id, supplied id or text)`` pairs."""
+        return [self._hash(kind, session, value) for session, value in transcripts for kind in ("id", "text")]
+
+    def refuses(self, refused: set[str], message: Message, supplied_id: str | None) -> bool:
+        """Return whether a message is one that was forgotten."""
+        if not refused:
+            return False
+        session = message.session_id or ""
+        if supplied_id is not None and self._hash("id", session, supplied_id) in refused:
+            return True
+        return self._hash("text", session, message.content) in refused
+
+    def _hash(self, kind: str, session: str, value: str) -> str:
+        if kind == "text":
+            value = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
+        data = "\0".join((kind, session, value)).encode("utf-8", "surrogatepass")
+        return blake2b(data, key=self._secret, digest_size=12).hexdigest()
+
+
+def plan(
+    shelf: Shelf,
+    puts: Sequence[Put],
+    expect: Mapping[str, int] | None,
+    *,
+    refusals: Refusals,
+    dim: int | None,
+    first: int,
+) -> Plan:
+    """Return what the commit writes, numbered from ``first``; ``dim`` is the width of vectors, if set yet.
+
+    Raises ``ConflictError`` where ``expect`` does not hold, ``InvalidInputError`` for what cannot be stored.
+    """
+    view = shelf.view
+    for id, version in (expect or {}).items():
+        row = shelf.row(id, view)
+        stored = int(view.rows["version"][row]) if row >= 0 else 0
+        if stored != version:
+            what = f"version {stored}" if stored else "absent"
+            raise ConflictError(f"item {id!r} is {what}, not version {version}; nothing was stored: read it and retry")
+    fresh: dict[str, tuple[int, int]] = {}  # versions within this commit
+    items: list[Planned] = []
+    skipped: list[str] = []
+    for put in puts:
+        _check(put, shelf.user_id)
+        id = put.id
+        row = shelf.row(id, view)
+        if id in fresh:
+            version, origin = fresh[id]
+        elif row >= 0:
+            version, origin = int(view.rows["version"][row]), int(view.rows["origin"][row])
+        else:
+            version, origin = 0, first + len(items)
+        if not version and put.message is not None and refusals.refuses(shelf.refused, put.message, put.supplied_id):
+            skipped.append(id)
+            continue
+        stored_item = Stored(version + 1, put.record, put.message, put.supplied_id)
+        vector = None if put.vector is None else half(put.vector, dim)
+        if vector is not None and dim is None:
+            dim = len(vector)
+        reuse = row if vector is None and row >= 0 and id not in fresh and _same_text(shelf, row, stored_item) else -1
+        fresh[id] = (version + 1, origin)
+        document = encode(stored_item, origin)
+        items.append(Planned(first + len(items), origin, stored_item, document, vector, reuse))
+    return Plan(tuple(items), tuple(skipped))
+
+
+def half(vector: Floats, dim: int | None) -> Halves:
+    """Return a vector as it is kept: unit length, float16. Raises ``InvalidInputError`` for one that cannot be."""
+    values = np.asarray(vector, np.float32)
+    if values.ndim != 1 or (dim is not None and len(values) != dim) or not len(values):
+        raise InvalidInputError(f"a vector of shape {values.shape} does not fit a store of width {dim}")
+    norm = float(np.linalg.norm(values))
+    if not np.isfinite(norm) or norm < 1e-12:
+        raise InvalidInputError("a vector must be finite and not all zero; nothing was stored: check the embedder")
+    return (values / norm).astype(np.float16)
+
+
+def _same_text(shelf: Shelf, row: int, item: Stored) -> bool:
+    if item.record is None or shelf.rows["slot"][row] < 0:
+        return False
+    before = shelf.item(row)
+    return before is not None and before.record is not None and dense_key(before.record) == dense_key(item.record)
+
+
+def _check(put: Put, user_id: str) -> None:
+    message, record = put.message, put.record
+    if message is None and record is None:
+        raise InvalidInputError("a put needs a message or a record")
+    if message is not None:
+        if not message.id or message.session_id is None:
+            raise InvalidInputError("a message to be stored needs an id and a session_id")
+        if message.id.startswith(TURN_PREFIX):
+            raise InvalidInputError(f"message id {message.id!r}: ids that begin with {TURN_PREFIX!r} are turn records'")
+        if message.role not in ROLES:
+            raise InvalidInputError(f"role {message.role!r} is none of {', '.join(ROLES)}")
+    if record is not None:
+        if not record.id or record.kind not in KINDS:
+            raise InvalidInputError(f"record {record.id!r} needs an id and one of the kinds {', '.join(KINDS)}")
+        if record.user_id != user_id:
+            raise InvalidInputError(f"record {record.id!r} belongs to {record.user_id!r}, not to {user_id!r}")
+        if message is not None and record.id != f"{TURN_PREFIX}{message.id}":
+            raise InvalidInputError(f"the turn record of message {message.id!r} cannot have the id {record.id!r}")
+        if message is None and record.id.startswith(TURN_PREFIX):
+            raise InvalidInputError(f"record {record.id!r}: ids that begin with {TURN_PREFIX!r} belong to messages")
+    if put.vector is not None and record is None:
+        raise InvalidInputError("a vector needs a record")

@@ -1,0 +1,200 @@
+"""The store without a disk: the same shelves, gone with the process."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from threading import RLock
+from typing import Final
+
+import numpy as np
+import orjson
+
+from ..errors import InvalidInputError
+from ..index.vectors import Halves, Rows
+from ..protocols import Commit, Fingerprint, Floats, Put, Stored, StoreStats
+from ..records import Record
+from .codec import decode
+from .plan import Planned, Refusals, plan
+from .shelf import Item, Shelf
+from .shelves import ShelfStore, counts, same_space
+
+LOCATION: Final = ":memory:"
+
+
+class RamStore(ShelfStore):
+    """Messages, records and indexes of many users in memory."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._drawers: dict[str, _Drawer] = {}
+        self._fingerprint: Fingerprint | None = None
+        self._refusals = Refusals(secrets.token_bytes(16))
+
+    @property
+    def location(self) -> str:
+        """``:memory:``."""
+        return LOCATION
+
+    def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
+        """Write all items or none."""
+        with self._lock:
+            drawer = self._drawers.get(user_id) or _Drawer(user_id)
+            planned = plan(
+                drawer.shelf, puts, expect, refusals=self._refusals, dim=self._dim(drawer), first=drawer.next_number
+            )
+            if planned.items:
+                self._drawers[user_id] = drawer
+                drawer.write(planned.items)
+            return Commit(drawer.shelf.view.token, planned.skipped)
+
+    def remove(
+        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[tuple[str, str]] = (), everything: bool = False
+    ) -> str:
+        """Remove items for good by id, or with ``everything`` all that the user has."""
+        with self._lock:
+            drawer = self._drawers.get(user_id)
+            if everything or drawer is None:
+                drawer = _Drawer(user_id)
+                self._drawers.pop(user_id, None)
+            drawer.shelf.refused.update(self._refusals.hashes(transcripts))
+            drawer.remove(ids)
+            if transcripts or user_id in self._drawers:
+                self._drawers[user_id] = drawer
+            return drawer.shelf.view.token
+
+    def users(self) -> Iterator[str]:
+        """Yield the ids of all users that have a store."""
+        return iter(list(self._drawers))
+
+    def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
+        """Attach vectors to records whose text is still the same; return how many were attached."""
+        with self._lock:
+            drawer = self._drawers.get(user_id) or _Drawer(user_id)
+            rows, halves = self._matched(drawer.shelf, records, vectors, self._dim(drawer))
+            drawer.attach(rows, halves)
+            return len(rows)
+
+    def fingerprint(self) -> Fingerprint | None:
+        """Return the embedding space that the store was written with, if any yet."""
+        return self._fingerprint
+
+    def set_fingerprint(self, fingerprint: Fingerprint) -> None:
+        """Record the embedding space. One of another space than the present one drops every vector."""
+        with self._lock:
+            if self._fingerprint is not None and not same_space(self._fingerprint, fingerprint):
+                for drawer in self._drawers.values():
+                    drawer.drop_vectors()
+            self._fingerprint = fingerprint
+
+    def stats(self, user_id: str) -> StoreStats:
+        """Return counts of one user."""
+        view = self._shelf(user_id).view
+        return StoreStats(
+            messages=int(np.count_nonzero(view.messages)),
+            records=view.total,
+            sessions=len(self.sessions(user_id)),
+            kinds=counts(view),
+            pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
+            bytes={},
+        )
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._drawers.clear()
+
+    def _shelf(self, user_id: str) -> Shelf:
+        drawer = self._drawers.get(user_id)
+        return Shelf(user_id, lambda _: None, lambda rows: np.empty((len(rows), 0))) if drawer is None else drawer.shelf
+
+    def _dim(self, drawer: _Drawer) -> int | None:
+        if self._fingerprint is not None:
+            return self._fingerprint.dim
+        return None if drawer.shelf.vectors is None else drawer.shelf.vectors.dim
+
+
+class _Drawer:
+    """One user's documents and vectors, and the shelf over them."""
+
+    def __init__(self, user_id: str) -> None:
+        if not isinstance(user_id, str) or not user_id:
+            raise InvalidInputError("user_id must be a text that is not empty")
+        self.user_id = user_id
+        self.next_number = 1
+        self._born = secrets.token_hex(4)
+        self._documents: list[bytes | None] = []
+        self._vectors: Halves = np.empty((0, 0), np.float16)
+        self._used = 0
+        self.shelf = Shelf(user_id, self._read, self._gather)
+
+    def write(self, items: Sequence[Planned]) -> None:
+        """Keep the documents of a plan and shelve them."""
+        first = len(self._documents)
+        self._documents.extend(item.document for item in items)
+        self.next_number = items[-1].number + 1
+        self.shelf.add([Item(item.number, first + i, item.origin, item.stored) for i, item in enumerate(items)])
+        rows = self.shelf.rows_of([item.number for item in items])
+        vectors = {
+            row: vector for row, item in zip(rows, items, strict=True) if (vector := self._vector(item)) is not None
+        }
+        self._shelve(list(vectors), np.stack(list(vectors.values())) if vectors else self._vectors[:0])
+        self._publish()
+
+    def attach(self, rows: list[int], halves: Halves) -> None:
+        """Give rows their vectors."""
+        if rows:
+            self.next_number += 1
+            self._shelve(rows, halves)
+            self._publish()
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Drop documents and vectors of all versions of the items."""
+        numbers = self.shelf.rows["number"]
+        for id in ids:
+            versions = list(self.shelf.lineage(self.shelf.row(id, self.shelf.view)))
+            for row in versions:
+                self._documents[int(self.shelf.rows["place"][row])] = None
+                if (slot := int(self.shelf.rows["slot"][row])) >= 0:
+                    self._vectors[slot] = np.nan
+            self.shelf.remove([int(numbers[row]) for row in versions])
+        self.next_number += 1
+        self._publish()
+
+    def drop_vectors(self) -> None:
+        """Forget every vector."""
+        self.shelf.drop_vectors()
+        self._vectors, self._used = np.empty((0, 0), np.float16), 0
+        self.next_number += 1
+        self._publish()
+
+    def _publish(self) -> None:
+        self.shelf.publish(f"{self._born}-{self.next_number:x}")
+
+    def _vector(self, item: Planned) -> Halves | None:
+        if item.vector is not None or item.reuse < 0:
+            return item.vector
+        reused: Halves = self._vectors[self.shelf.rows["slot"][item.reuse]]
+        return reused
+
+    def _shelve(self, rows: list[int], halves: Halves) -> None:
+        if not rows:
+            return
+        end = self._used + len(rows)
+        if end > len(self._vectors):
+            grown = np.empty((end + (end >> 1) + 16, halves.shape[1]), np.float16)
+            if self._used:
+                grown[: self._used] = self._vectors[: self._used]
+            self._vectors = grown
+        self._vectors[self._used : end] = halves
+        slots = np.arange(self._used, end, dtype=np.int32)
+        self._used = end
+        self.shelf.attach(np.array(rows, np.int32), slots, halves)
+
+    def _read(self, place: int) -> Stored | None:
+        document = self._documents[place] if place >= 0 else None
+        return None if document is None else decode(orjson.loads(document), self.user_id)
+
+    def _gather(self, slots: Rows) -> Halves:
+        gathered: Halves = self._vectors[slots]
+        return gathered

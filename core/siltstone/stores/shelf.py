@@ -1,0 +1,314 @@
+"""One user's rows and indexes in memory, shared by the embedded stores.
+
+A row is one version of one item. Rows are only appended; a row that is replaced or removed *dies* at a revision, so
+that a reader with an older view still sees a whole commit and never half of one. One writer at a time; readers take
+the published ``View`` and no lock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..index.columns import Columns
+from ..index.postings import Postings
+from ..index.vectors import Halves, Vectors
+from ..protocols import UNKNOWN, Stored
+from ..records import KINDS, ROLES, TURN_PREFIX, Record, micros
+from ..text.keys import lexical_key, text_hash
+from ..text.tokenize import is_question, terms
+from .view import ALIVE, MESSAGE, NEVER, RECORD, Names, View, metadata_term, source_term
+
+_SPEC: Final = {
+    "number": "i8",  # of the frame: the row's key, ascending
+    "origin": "i8",  # number of the item's first version
+    "place": "i8",  # where the document lies
+    "died": "i4",
+    "older": "i4",  # row of the version before, or -1
+    "version": "i4",
+    "flags": "u1",
+    "session": "i4",
+    "kind": "i1",
+    "role": "i1",
+    "speaker": "i4",
+    "said_at": "i8",
+    "occurred_at": "i8",
+    "valid_until": "i8",
+    "expires_at": "i8",
+    "importance": "f4",
+    "question": "?",
+    "text_hash": "i8",
+    "lengths": "f4",
+    "previous": "i4",
+    "following": "i4",
+    "slot": "i4",  # where the vector lies, or -1
+}
+_KIND: Final = {kind: code for code, kind in enumerate(KINDS)}
+_ROLE: Final = {role: code for code, role in enumerate(ROLES)}
+_FAR: Final = 64
+"""Places that a late message walks back before its session is linked anew at once."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item to be shelved: the number and place of its frame, and the number of its first version."""
+
+    number: int
+    place: int
+    origin: int
+    stored: Stored
+
+
+class Shelf:
+    """The writer's side: applies commits, keeps the indexes, publishes views."""
+
+    def __init__(self, user_id: str, read: Callable[[int], Stored | None], gather: Callable[[Any], Halves]) -> None:
+        """``read`` gives the item at a place, ``gather`` the float16 vectors at slots (nan where damaged)."""
+        self.user_id = user_id
+        self.read = read
+        self.rows = Columns(_SPEC)
+        self.ids: dict[str, int] = {}
+        self.sessions, self.speakers = Names(), Names()
+        self.postings = Postings()
+        self.vectors: Vectors | None = None
+        self.refused: set[str] = set()
+        self.revision = 0
+        self._gather = gather
+        self._ends: dict[int, int] = {}  # session to its last turn
+        self._alive = 0
+        self._words = 0.0
+        self.view = self._view("empty")
+
+    def publish(self, token: str) -> None:
+        """Let readers see what has been applied, under the revision ``token``."""
+        self.revision += 1
+        self.view = self._view(token)
+        self.postings.tidy(self.view.dead)
+
+    def _view(self, token: str) -> View:
+        return View(
+            token,
+            self.revision,
+            self.rows.view(),
+            self.postings.snapshot(),
+            self.vectors,
+            self.sessions,
+            self.speakers,
+            self._alive,
+            self._words,
+        )
+
+    # --- what readers ask of single items
+
+    def row(self, id: str, view: View) -> int:
+        """Return the row of the version of an item that is live in ``view``, or -1."""
+        row = self.ids.get(id.removeprefix(TURN_PREFIX), -1)
+        while row >= view.count:  # a version newer than the view
+            row = int(self.rows["older"][row])
+        return row if row >= 0 and view.is_live(row) else -1
+
+    def item(self, row: int) -> Stored | None:
+        """Return the item of a row, or ``None`` if its document is damaged or gone."""
+        return self.read(int(self.rows["place"][row]))
+
+    def lineage(self, row: int) -> Iterator[int]:
+        """Yield a row and those of its older versions, newest first."""
+        while row >= 0:
+            yield row
+            row = int(self.rows["older"][row])
+
+    # --- what the writer does
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Append items in order of writing; not visible before ``publish``."""
+        first = self.rows.count
+        cells: dict[str, list[Any]] = {name: [] for name in _SPEC}
+        counts: list[dict[str, int]] = []
+        died = self.revision + 1
+        fresh: dict[str, int] = {}
+        overtaken: list[int] = []
+        for row, item in enumerate(items, first):
+            id = item_id(item.stored)
+            older = fresh.get(id, self.ids.get(id, -1))
+            if older >= 0:
+                overtaken.append(older)
+            fresh[id] = row
+            counts.append(self._describe(item, older, cells))
+        self.rows.append(cells, len(items))
+        for row, terms_of in enumerate(counts, first):
+            self.postings.add(row, terms_of)
+        for older in overtaken:
+            if older < first:
+                self._count(older, -1)
+            self._die(older, died)
+        self.ids.update(fresh)
+        self._settle(range(first, self.rows.count))
+
+    def _settle(self, rows: range) -> None:
+        """Count the new rows and link the turns among them to their neighbours."""
+        alive = [row for row in rows if self.rows["died"][row] == ALIVE]
+        for row in alive:
+            self._count(row, 1)
+        turns = [row for row in alive if self.rows["kind"][row] == 0 and self.rows["session"][row] >= 0]
+        crowd = Counter(int(self.rows["session"][row]) for row in turns)
+        anew = {session for session, size in crowd.items() if size > _FAR}
+        for row in turns:
+            session = int(self.rows["session"][row])
+            if session not in anew and not self._link(row, session):
+                anew.add(session)
+        for session in anew:
+            self._relink(session)
+
+    def _describe(self, item: Item, older: int, cells: dict[str, list[Any]]) -> dict[str, int]:
+        """Append one row's cells and return the counts of its terms."""
+        record, message = item.stored.record, item.stored.message
+        counts: dict[str, int] = {}
+        words = 0
+        if record is not None:
+            found = terms(lexical_key(record))
+            words = len(found)
+            counts = Counter(found)
+            for key, value in record.metadata.items():
+                counts[metadata_term(key, value)] = 1
+            if record.kind != "turn":
+                for source in record.source_ids:
+                    counts[source_term(source)] = 1
+        said = message.created_at if message is not None else record.created_at if record is not None else None
+        said = said or (record.created_at if record is not None else None)
+        session = message.session_id if message is not None else record.session_id if record is not None else None
+        values = (
+            item.number,
+            item.origin,
+            item.place,
+            ALIVE,
+            older,
+            item.stored.version,
+            (RECORD if record is not None else 0) | (MESSAGE if message is not None else 0),
+            self.sessions.code(session),
+            _KIND[record.kind] if record is not None else -1,
+            _ROLE[message.role] if message is not None else _ROLE.get((record.role or "") if record else "", -1),
+            self.speakers.code(record.speaker if record is not None else None),
+            micros(said) if said is not None else UNKNOWN,
+            micros(record.occurred_at) if record is not None and record.occurred_at else UNKNOWN,
+            micros(record.valid_until) if record is not None and record.valid_until else UNKNOWN,
+            micros(record.expires_at) if record is not None and record.expires_at and not record.pinned else NEVER,
+            record.importance if record is not None and record.importance is not None else np.nan,
+            record is not None and is_question(record.text),
+            text_hash(record.text) if record is not None else 0,
+            words,
+            -1,
+            -1,
+            -1,
+        )
+        for column, value in zip(cells.values(), values, strict=True):
+            column.append(value)
+        return counts
+
+    def remove(self, numbers: Iterable[int]) -> list[int]:
+        """Let rows die by the numbers of their frames, all versions of their items named; return the live ones."""
+        died = self.revision + 1
+        gone = []
+        for row in self.rows_of(list(numbers)):
+            if row < 0:
+                continue
+            if self.rows["died"][row] == ALIVE:
+                gone.append(row)
+                self._count(row, -1)
+                self._die(row, died)
+            self.rows["place"][row] = -1
+        return gone
+
+    def rows_of(self, numbers: Sequence[int]) -> list[int]:
+        """Return the rows of frames by number, -1 where there is none."""
+        if not len(numbers):
+            return []
+        keys = self.rows["number"][: self.rows.count]
+        wanted = np.asarray(numbers, np.int64)
+        at = np.searchsorted(keys, wanted)
+        if not len(keys):
+            return [-1] * len(numbers)
+        hit = keys[np.minimum(at, len(keys) - 1)] == wanted
+        return np.where(hit, at, -1).tolist()
+
+    def attach(self, rows: npt.NDArray[np.int32], slots: npt.NDArray[np.int32], vectors: Halves) -> None:
+        """Give rows their vectors."""
+        if not len(rows):
+            return
+        if self.vectors is None:
+            self.vectors = Vectors(vectors.shape[1], lambda rows: self._gather(self.rows["slot"][rows]))
+        self.rows["slot"][rows] = slots
+        self.vectors.add(rows, vectors)
+
+    def drop_vectors(self) -> None:
+        """Forget every vector: the embedding space is another."""
+        self.rows["slot"][: self.rows.count] = -1
+        self.vectors = None
+
+    # --- life and neighbours
+
+    def _count(self, row: int, sign: int) -> None:
+        if self.rows["flags"][row] & RECORD:
+            self._alive += sign
+            self._words += sign * float(self.rows["lengths"][row])
+
+    def _die(self, row: int, died: int) -> None:
+        """Let a row die and its neighbours close the gap."""
+        rows = self.rows
+        rows["died"][row] = died
+        previous, following, session = (
+            int(rows["previous"][row]),
+            int(rows["following"][row]),
+            int(rows["session"][row]),
+        )
+        if previous >= 0:
+            rows["following"][previous] = following
+        if following >= 0:
+            rows["previous"][following] = previous
+        elif self._ends.get(session) == row:
+            if previous >= 0:
+                self._ends[session] = previous
+            else:
+                del self._ends[session]
+
+    def _link(self, row: int, session: int) -> bool:
+        """Put a turn into its place, by time, then by order of first writing; false if that is too far back."""
+        rows = self.rows
+        key = (rows["said_at"][row], rows["origin"][row])
+        before, after = self._ends.get(session, -1), -1
+        for _ in range(_FAR):
+            if before < 0 or (rows["said_at"][before], rows["origin"][before]) < key:
+                break
+            before, after = int(rows["previous"][before]), before
+        else:
+            return False
+        rows["previous"][row], rows["following"][row] = before, after
+        if before >= 0:
+            rows["following"][before] = row
+        if after >= 0:
+            rows["previous"][after] = row
+        else:
+            self._ends[session] = row
+        return True
+
+    def _relink(self, session: int) -> None:
+        """Link all turns of a session anew."""
+        rows, n = self.rows, self.rows.count
+        turns = np.flatnonzero((rows["session"][:n] == session) & (rows["kind"][:n] == 0) & (rows["died"][:n] == ALIVE))
+        turns = turns[np.lexsort((rows["origin"][turns], rows["said_at"][turns]))]
+        rows["previous"][turns] = np.concatenate(([-1], turns[:-1]))
+        rows["following"][turns] = np.concatenate((turns[1:], [-1]))
+        self._ends[session] = int(turns[-1])
+
+
+def item_id(stored: Stored) -> str:
+    """Return the id under which an item is kept."""
+    if stored.message is not None and stored.message.id is not None:
+        return stored.message.id
+    record: Record | None = stored.record
+    assert record is not None
+    return record.id

@@ -1,0 +1,177 @@
+"""What the embedded stores share: every verb that reads, over the user's shelf."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidInputError, NotFoundError
+from ..index.vectors import Halves
+from ..protocols import Candidates, Fingerprint, Floats, Query, Stored, Where
+from ..records import KINDS, Message, Record, SessionInfo
+from ..text.keys import dense_key
+from .codec import time_of
+from .plan import half
+from .shelf import Shelf
+from .view import View, source_term
+
+SAME_SPACE: Final = 0.99
+"""Cosine of two probes of one embedding space: admits another engine of the same model, and no other model."""
+
+
+class ShelfStore(ABC):
+    """The reading half of a store; see ``protocols.Store`` for the verbs."""
+
+    @abstractmethod
+    def _shelf(self, user_id: str) -> Shelf:
+        """Return the user's shelf with every acknowledged commit on it; an empty one for a user without a store."""
+
+    @abstractmethod
+    def fingerprint(self) -> Fingerprint | None:
+        """Return the embedding space that the store was written with, if any yet."""
+
+    def revision(self, user_id: str) -> str:
+        """Return a token that changes with every write of this user."""
+        return self._shelf(user_id).view.token
+
+    def fetch(self, user_id: str, ids: Sequence[str]) -> list[Stored | None]:
+        """Return items by message id or record id, in order."""
+        shelf = self._shelf(user_id)
+        view = shelf.view
+        return [shelf.item(row) if row >= 0 else None for row in (shelf.row(id, view) for id in ids)]
+
+    def candidates(self, user_id: str, query: Query) -> Candidates:
+        """Return what the indexes know of a query."""
+        shelf = self._shelf(user_id)
+        view = shelf.view
+        if query.vector is not None and view.vectors is not None and np.shape(query.vector) != (view.vectors.dim,):
+            raise InvalidInputError(
+                f"a query vector of shape {np.shape(query.vector)} does not fit a store of width {view.vectors.dim}"
+            )
+        return view.candidates(query, lambda id: shelf.row(id, view))
+
+    def resolve(self, user_id: str, keys: Sequence[int]) -> list[Record | None]:
+        """Return the records of candidate rows, in order; ``None`` for one that has gone since."""
+        shelf = self._shelf(user_id)
+        return [_record(shelf, row) if row >= 0 else None for row in shelf.rows_of(keys)]
+
+    def scan(self, user_id: str, where: Where) -> Iterator[Record]:
+        """Yield the live records that are meant, in order of writing."""
+        shelf = self._shelf(user_id)
+        view = shelf.view
+        rows = np.flatnonzero(view.matching(where, lambda id: shelf.row(id, view)))
+        return _records(shelf, rows[np.argsort(view.rows["origin"][rows], kind="stable")])
+
+    def messages(
+        self, user_id: str, session_id: str, *, limit: int | None = None, before: str | None = None
+    ) -> list[Message]:
+        """Return a session's messages in order; with ``limit`` the newest, with ``before`` those before an id."""
+        shelf = self._shelf(user_id)
+        view = shelf.view
+        rows = _in_session(view, session_id)
+        if before is not None:
+            at = np.flatnonzero(rows == shelf.row(before, view))
+            if not len(at):
+                raise NotFoundError(f"session {session_id!r} has no message {before!r}")
+            rows = rows[: at[0]]
+        if limit is not None:
+            rows = rows[max(0, len(rows) - limit) :]
+        items = (shelf.item(row) for row in rows.tolist())
+        return [item.message for item in items if item is not None and item.message is not None]
+
+    def sessions(self, user_id: str) -> list[SessionInfo]:
+        """Return the user's sessions, the one written to last at the end."""
+        view = self._shelf(user_id).view
+        rows = np.flatnonzero(view.messages)
+        rows = rows[np.argsort(view.rows["session"][rows], kind="stable")]
+        if not len(rows):
+            return []
+        codes, starts, counts = np.unique(view.rows["session"][rows], return_index=True, return_counts=True)
+        said = view.rows["said_at"][rows]
+        first, last = np.minimum.reduceat(said, starts), np.maximum.reduceat(said, starts)
+        written = np.maximum.reduceat(view.rows["origin"][rows], starts)
+        return [
+            SessionInfo(view.sessions.names[codes[i]], int(counts[i]), time_of(int(first[i])), time_of(int(last[i])))
+            for i in np.argsort(written)
+        ]
+
+    def dependents(self, user_id: str, ids: Sequence[str]) -> list[Record]:
+        """Return the live records, turns aside, that name one of the ids among their sources."""
+        shelf = self._shelf(user_id)
+        view = shelf.view
+        found = [view.postings.find(source_term(id), view.count)[0] for id in ids]
+        if not found:
+            return []
+        rows = np.unique(np.concatenate(found))
+        named = set(ids)
+        resting = _records(shelf, rows[view.records[rows]])
+        return [record for record in resting if named.intersection(record.source_ids)]
+
+    def versions(self, user_id: str, id: str) -> list[Record]:
+        """Return earlier versions of a record, newest first."""
+        shelf = self._shelf(user_id)
+        row = shelf.row(id, shelf.view)
+        older = list(shelf.lineage(row))[1:]
+        return [record for row in older if (record := _record(shelf, row)) is not None]
+
+    def pending(self, user_id: str, limit: int) -> list[Record]:
+        """Return records that have no vector yet, at most ``limit``, in order of writing."""
+        shelf = self._shelf(user_id)
+        view = shelf.view
+        rows = np.flatnonzero(view.records & (view.rows["slot"] < 0))[:limit]
+        return list(_records(shelf, rows))
+
+    def _matched(
+        self, shelf: Shelf, records: Sequence[Record], vectors: Floats, dim: int | None
+    ) -> tuple[list[int], Halves]:
+        """Return rows whose text is still that of ``records``, and their vectors as they are kept."""
+        if len(records) != len(vectors):
+            raise InvalidInputError(f"{len(vectors)} vectors for {len(records)} records; nothing was stored")
+        halves = [half(vector, dim) for vector in vectors]
+        rows: dict[int, int] = {}
+        for position, record in enumerate(records):
+            row = shelf.row(record.id, shelf.view)
+            present = _record(shelf, row) if row >= 0 else None
+            if present is not None and dense_key(present) == dense_key(record):
+                rows[row] = position
+        kept = [halves[position] for position in rows.values()]
+        return list(rows), np.stack(kept) if kept else np.empty((0, dim or 0), np.float16)
+
+
+def same_space(a: Fingerprint, b: Fingerprint) -> bool:
+    """Return whether vectors of two fingerprints may be compared."""
+    if a.name != b.name or a.dim != b.dim:
+        return False
+    first, second = np.array(a.probe), np.array(b.probe)
+    norm = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return norm > 0 and float(first @ second) / norm >= SAME_SPACE
+
+
+def counts(view: View) -> dict[str, int]:
+    """Return the number of live records of each kind that occurs."""
+    kinds = view.rows["kind"][view.records]
+    return {KINDS[code]: int(n) for code, n in enumerate(np.bincount(kinds, minlength=len(KINDS))) if n}
+
+
+def _in_session(view: View, session_id: str) -> npt.NDArray[np.int64]:
+    """Return the rows of a session's live messages, by time, then by order of first writing."""
+    code = view.sessions.known(session_id)
+    rows = np.flatnonzero(view.messages & (view.rows["session"] == code)) if code >= 0 else np.empty(0, np.int64)
+    said, origin = view.rows["said_at"][rows], view.rows["origin"][rows]
+    return rows[np.lexsort((origin, said))]
+
+
+def _record(shelf: Shelf, row: int) -> Record | None:
+    item = shelf.item(row)
+    return None if item is None else item.record
+
+
+def _records(shelf: Shelf, rows: npt.NDArray[np.int64]) -> Iterator[Record]:
+    for row in rows.tolist():
+        record = _record(shelf, row)
+        if record is not None:
+            yield record

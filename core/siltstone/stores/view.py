@@ -1,0 +1,196 @@
+"""What a reader sees of one user at one moment: filters, postings and vectors turned into ``Candidates``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..index.postings import Snapshot
+from ..index.vectors import Vectors
+from ..protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
+from ..records import KINDS, micros
+from .codec import canonical
+
+ALIVE: Final = np.iinfo(np.int32).max
+"""``died`` of a row that is alive."""
+NEVER: Final = np.iinfo(np.int64).max
+RECORD: Final = 1
+"""Flag of a row that can be found."""
+MESSAGE: Final = 2
+"""Flag of a row that is a message of a session."""
+_LEXICAL_DEPTH: Final = 1_000
+"""Rows matched by words whose cosine is computed too, where not all are; the best by a rough score."""
+
+
+def metadata_term(key: str, value: Any) -> str:
+    """Return the reserved posting term of a metadata value."""
+    return f"\0m{key}\0{canonical(value)}"
+
+
+def source_term(source_id: str) -> str:
+    """Return the reserved posting term of records that rest on a source."""
+    return f"\0s{source_id}"
+
+
+class Names:
+    """Strings and their codes, in order of appearance."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = list(names)
+        self._codes = {name: code for code, name in enumerate(self.names)}
+
+    def code(self, name: str | None) -> int:
+        """Return the code of a name, new if need be; -1 for none."""
+        if name is None:
+            return -1
+        if (code := self._codes.get(name)) is None:
+            self.names.append(name)
+            code = self._codes[name] = len(self.names) - 1
+        return code
+
+    def known(self, name: str) -> int:
+        """Return the code of a name, or -1."""
+        return self._codes.get(name, -1)
+
+
+@dataclass(frozen=True)
+class View:
+    """Published rows and indexes; everything here stays what it was when it was published.
+
+    ``token`` names the revision to callers, ``revision`` counts publications, ``rows`` are the columns, ``total``
+    is the number of live records and ``words`` the sum of their lengths.
+    """
+
+    token: str
+    revision: int
+    rows: Mapping[str, npt.NDArray[Any]]
+    postings: Snapshot
+    vectors: Vectors | None
+    sessions: Names
+    speakers: Names
+    total: int
+    words: float
+
+    @cached_property
+    def count(self) -> int:
+        """Number of rows, dead ones included."""
+        return len(self.rows["number"])
+
+    @cached_property
+    def alive(self) -> Bools:
+        """Whether each row is the present version of an item, ``(n,)``."""
+        alive: Bools = self.rows["died"] > self.revision
+        return alive
+
+    @cached_property
+    def dead(self) -> Bools:
+        """The opposite of ``alive``."""
+        return ~self.alive
+
+    @cached_property
+    def records(self) -> Bools:
+        """Whether each row is a live record, ``(n,)``."""
+        records: Bools = self.alive & ((self.rows["flags"] & RECORD) != 0)
+        return records
+
+    @cached_property
+    def messages(self) -> Bools:
+        """Whether each row is a live message, ``(n,)``."""
+        messages: Bools = self.alive & ((self.rows["flags"] & MESSAGE) != 0)
+        return messages
+
+    def is_live(self, row: int) -> bool:
+        """Return whether a row is the present version of an item."""
+        return bool(self.rows["died"][row] > self.revision)
+
+    def matching(self, where: Where, find: Callable[[str], int]) -> Bools:
+        """Return which rows are live records that are meant, ``(n,)``; ``find`` gives the row of an id."""
+        rows = self.rows
+        mask = self.records.copy()
+        if where.kinds is not None:
+            mask &= np.isin(rows["kind"], [KINDS.index(kind) for kind in where.kinds if kind in KINDS])
+        if where.session_id is not None:
+            code = self.sessions.known(where.session_id)
+            mask &= rows["session"] == code if code >= 0 else False
+        if where.exclude_session_id is not None and (code := self.sessions.known(where.exclude_session_id)) >= 0:
+            mask &= rows["session"] != code
+        if where.since is not None or where.until is not None:
+            time = np.where(rows["occurred_at"] == UNKNOWN, rows["said_at"], rows["occurred_at"])
+            if where.since is not None:
+                mask &= time >= micros(where.since)
+            if where.until is not None:
+                mask &= time <= micros(where.until)
+        if where.now is not None:
+            mask &= rows["expires_at"] > micros(where.now)
+        for key, value in (where.metadata or {}).items():
+            holding, _ = self.postings.find(metadata_term(key, value), self.count)
+            some = np.zeros(self.count, np.bool_)
+            some[holding] = True
+            mask &= some
+        excluded = [row for id in where.exclude_ids if (row := find(id)) >= 0]
+        mask[excluded] = False
+        return mask
+
+    def candidates(self, query: Query, find: Callable[[str], int]) -> Candidates:
+        """Return what the indexes know of a query; see ``protocols.Candidates``."""
+        rows, n = self.rows, self.count
+        eligible = self.matching(query.where, find)
+        postings = tuple(self._live(*self.postings.find(term, n)) for term in query.terms)
+        if query.vector is None or self.vectors is None:
+            dense = np.full(n, np.nan, np.float32)
+        else:
+            also = self._promising(postings, eligible)
+            dense = self.vectors.cosines(query.vector, query.depth, eligible, also)
+        return Candidates(
+            keys=rows["number"],
+            eligible=eligible,
+            postings=postings,
+            document_frequency=np.array([len(found) for found, _ in postings], np.int64),
+            total=self.total,
+            mean_length=self.words / self.total if self.total else 0.0,
+            lengths=rows["lengths"],
+            previous=self._neighbours("previous"),
+            following=self._neighbours("following"),
+            session=rows["session"],
+            kind=rows["kind"],
+            speaker=rows["speaker"],
+            role=rows["role"],
+            said_at=rows["said_at"],
+            occurred_at=rows["occurred_at"],
+            valid_until=rows["valid_until"],
+            importance=rows["importance"],
+            question=rows["question"],
+            text_hash=rows["text_hash"],
+            dense=dense,
+            speakers=tuple(self.speakers.names),
+            pending=int(np.count_nonzero(eligible & (rows["slot"] < 0))),
+        )
+
+    def _live(self, found: Ints, counts: Floats) -> tuple[Ints, Floats]:
+        keep = self.records[found]
+        return (found, counts) if keep.all() else (found[keep], counts[keep])
+
+    def _neighbours(self, side: str) -> Ints:
+        """Return the links as they were at this view: rows written since are stepped over."""
+        links = self.rows[side].astype(np.int64)
+        late = np.flatnonzero(links >= self.count)
+        while len(late):
+            links[late] = self.rows[side].base[links[late]]
+            late = late[links[late] >= self.count]
+        return links
+
+    def _promising(self, postings: tuple[tuple[Ints, Floats], ...], eligible: Bools) -> npt.NDArray[np.int32]:
+        """Return the rows that match best by words, roughly, and their neighbours."""
+        score = np.zeros(self.count, np.float32)
+        for found, counts in postings:
+            score[found] += np.log1p(self.total / (len(found) + 1)) * counts / (counts + 1)
+        score *= eligible
+        best = np.flatnonzero(score)
+        if len(best) > _LEXICAL_DEPTH:
+            best = best[np.argpartition(score[best], -_LEXICAL_DEPTH)[-_LEXICAL_DEPTH:]]
+        return best.astype(np.int32)
