@@ -1,0 +1,80 @@
+"""One way of finding rows: its best ones, and its scores made comparable with those of other arms."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..protocols import Bools, Ints
+
+DEPTH: Final = 200
+"""Scores are judged against the arm's 200 best, on every engine and at every size of store."""
+SESSION_TOP: Final = 3
+"""A session is as good as its three best turns."""
+
+Array = npt.NDArray[np.float64]
+
+
+class Arm:
+    """The scores of all rows by one arm.
+
+    ``scores``    ``(n,)``; 0 is no match for a ``sparse`` arm, nan is unknown for a dense one
+    ``eligible``  ``(n,)`` rows that may be results: only they are judged against
+
+    z-scores are taken over ``top``, the ``DEPTH`` best eligible rows, with zeros where a sparse arm matches fewer;
+    whatever is below the least of them counts as that one. An arm that cannot tell rows apart gives 0 to all.
+    """
+
+    def __init__(self, scores: npt.NDArray[np.floating], eligible: Bools, *, sparse: bool) -> None:
+        self.scores = scores
+        self._matches: Ints = np.flatnonzero((scores > 0) & eligible if sparse else ~np.isnan(scores) & eligible)
+        self.top: Ints = _best(scores, self._matches, DEPTH)
+        held = scores[self.top].astype(np.float64)
+        if sparse:
+            held = np.append(held, np.zeros(min(DEPTH, int(np.count_nonzero(eligible))) - len(held)))
+        self.best = float(held.max(initial=0.0))
+        self._least = float(held.min()) if len(held) else 0.0
+        self._mean = float(held.mean()) if len(held) else 0.0
+        self._deviation = float(held.std()) if len(held) else 0.0
+
+    def pool(self, depth: int) -> Ints:
+        """Return the best ``depth`` eligible rows that match, in no order; ``top`` where that is more."""
+        return self.top if depth <= DEPTH else _best(self.scores, self._matches, depth)
+
+    def z(self, rows: Ints) -> Array:
+        """Return the z-scores of rows, ``(len(rows),)``; a row of -1 (none) has 0."""
+        return np.where(rows >= 0, self._normal(self.scores[rows]), 0.0)
+
+    def session_z(self, sessions: Ints, sizes: Ints, rows: Ints) -> Array:
+        """Return, for each row, the mean z of the best three in its session, ``(len(rows),)``.
+
+        ``sessions`` ``(n,)`` and ``sizes`` ``(sessions,)`` say which rows belong together; rows of a session that
+        are not in ``top`` count as the least. A row without a session stands for itself.
+        """
+        floor = float(self._normal(np.zeros(1) + self._least)[0])
+        best = np.full(len(sizes) + 1, floor)
+        codes, z = sessions[self.top], self.z(self.top)
+        order = np.lexsort((-z, codes))
+        order = order[np.searchsorted(codes[order], 0) :]  # without rows of no session
+        if len(order):
+            codes, z = codes[order], z[order]
+            starts = np.flatnonzero(np.diff(codes, prepend=-1))
+            held = np.diff(np.append(starts, len(codes)))
+            place = np.arange(len(codes)) - np.repeat(starts, held)
+            size = np.minimum(sizes[codes[starts]], SESSION_TOP)
+            total = np.add.reduceat(np.where(place < SESSION_TOP, z, 0.0), starts)
+            best[codes[starts]] = (total + (size - np.minimum(held, SESSION_TOP)) * floor) / size
+        return np.where(sessions[rows] >= 0, best[sessions[rows]], self.z(rows))
+
+    def _normal(self, scores: npt.NDArray[np.floating]) -> Array:
+        if self._deviation < 1e-9:
+            return np.zeros(len(scores))
+        known = np.nan_to_num(scores.astype(np.float64), nan=self._least)
+        normal: Array = (np.maximum(known, self._least) - self._mean) / self._deviation
+        return normal
+
+
+def _best(scores: npt.NDArray[np.floating], rows: Ints, depth: int) -> Ints:
+    return rows if len(rows) <= depth else rows[np.argpartition(-scores[rows], depth - 1)[:depth]]

@@ -1,0 +1,163 @@
+"""What speaks for a row: the parts of its score, each by name, before they are weighted. Pure numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..protocols import UNKNOWN, Candidates, Ints
+from ..records import KINDS, ROLES, micros
+from ..text.periods import Period
+from ..text.traits import ASKS_LAST, NAMES, SPEAKS_OF_TIME
+from .arm import Arm
+from .lexical import Lexical
+from .question import Question, named
+from .weights import HALF_LIFE_DAYS
+
+Array = npt.NDArray[np.float64]
+_DAY: Final = 86_400 * 1_000_000  # microseconds
+_SMALL: Final = 30  # rows: below this, what "all rows have in common" means little
+
+
+@dataclass(frozen=True)
+class Arms:
+    """The three ways of finding rows, and the raw lexical scores."""
+
+    lexical: Lexical
+    turn: Arm
+    window: Arm
+    dense: Arm
+
+
+def evidence(candidates: Candidates, arms: Arms, rows: Ints) -> dict[str, Array]:
+    """Return what the arms say of rows, of their neighbours and of their sessions; all but the names is ``(m,)``."""
+    turn, window, dense = arms.turn, arms.window, arms.dense
+    sessions = candidates.session
+    sizes = np.bincount(sessions[sessions >= 0])
+    before, after = candidates.previous[rows], candidates.following[rows]
+    before2 = np.where(before >= 0, candidates.previous[before], -1)
+    windows = arms.lexical.window[rows]
+    return {
+        "lexical.turn": turn.z(rows),
+        "lexical.window_best": windows / (window.best or 1.0),
+        "lexical.coverage": windows / (arms.lexical.mass or 1.0),
+        "dense": dense.z(rows),
+        "before.lexical": turn.z(before),
+        "before.window": window.z(before),
+        "before.dense": dense.z(before),
+        "before2.dense": dense.z(before2),
+        "after.lexical": turn.z(after),
+        "after.window": window.z(after),
+        "after.dense": dense.z(after),
+        "session.lexical": window.session_z(sessions, sizes, rows),
+        "session.dense": dense.session_z(sessions, sizes, rows),
+    }
+
+
+def form(candidates: Candidates, question: Question, arms: Arms, rows: Ints) -> dict[str, Array]:
+    """Return how the rows are said: by whom, as a question or its answer, with times and names in them."""
+    bits = candidates.traits if candidates.traits is not None else np.zeros(len(candidates.keys), np.int64)
+    before = candidates.previous[rows]
+    answers = (before >= 0) & (bits[before] & ASKS_LAST > 0)
+    timed = (bits[rows] & SPEAKS_OF_TIME > 0).astype(np.float64)
+    names = (bits[rows] & NAMES > 0).astype(np.float64)
+    return {
+        **_speaker(candidates, question, rows),
+        "answer": answers * arms.turn.z(before),
+        "asks": candidates.question[rows].astype(np.float64),
+        "time.words": timed,
+        "time.asked": timed * question.asks_when,
+        "time.named": closeness(candidates, question.periods, rows),
+        "name": names,
+        "name.where": names * question.asks_where,
+        "common": _common(candidates, rows),
+    }
+
+
+def standing(candidates: Candidates, question: Question, now: datetime, rows: Ints) -> dict[str, Array]:
+    """Return what time and care have made of the rows: whether they still hold, how fresh and important they are."""
+    moment = micros(now)
+    until = candidates.valid_until[rows]
+    closed = ((until != UNKNOWN) & (until <= moment)).astype(np.float64)
+    said = candidates.said_at[rows].astype(np.float64)
+    importance = candidates.importance[rows]
+    role = ROLES.index(question.role) if question.role else -2
+    return {
+        "role.asked": (candidates.role[rows] == role).astype(np.float64),
+        "closed": closed * (not question.asks_past),
+        "closed.asked": closed * question.asks_past,
+        "recent": _recency(said, closed) * (question.asks_present and not question.asks_past),
+        "importance": np.where(np.isnan(importance), 0.0, importance - 0.5),
+        "freshness": _freshness(candidates.kind[rows], moment - said),
+    }
+
+
+def closeness(candidates: Candidates, periods: Sequence[Period], rows: Ints) -> Array:
+    """Return how near the rows' times are to the times asked about, 0 to 1.
+
+    The nearer of when it happened and when it was said counts. What happened on a day is talked about in the days
+    after: 1 on the day, .7 up to 3 days later, .5 up to 10, .2 up to 35, .3 in the week before. A month: 1, and .4 in
+    the month after. Longer periods tell less: .3 within a year.
+    """
+    best = np.zeros(len(rows))
+    for times in (candidates.said_at[rows], candidates.occurred_at[rows]):
+        for period in periods:
+            start, end = _bounds(period)
+            near = _near((start - times) / _DAY, (times - end) / _DAY, period.days)
+            best = np.maximum(best, np.where(times == UNKNOWN, 0.0, near * period.weight))
+    return best
+
+
+def _near(early: Array, late: Array, days: float) -> Array:
+    """Return closeness from how many days too early or too late the times are (negative: not at all)."""
+    within = (early <= 0) & (late < 0)
+    if days <= 10:
+        steps = [within, (late >= 0) & (late <= 3), (late > 3) & (late <= 10), (early > 0) & (early <= 7)]
+        return np.select([*steps, (late > 10) & (late <= 35)], [1.0, 0.7, 0.5, 0.3, 0.2], 0.0)
+    if days <= 100:
+        return np.select([within, (late >= 0) & (late <= 31)], [1.0, 0.4], 0.0)
+    return np.where(within, 0.3, 0.0)
+
+
+def _bounds(period: Period) -> tuple[int, int]:
+    return micros(period.start), micros(period.end)
+
+
+def _speaker(candidates: Candidates, question: Question, rows: Ints) -> dict[str, Array]:
+    """Return whether the row's speaker is named in the question, or another one is."""
+    flags = np.array([*named(question.text, candidates.speakers), False], np.float64)  # the last: no speaker
+    speaker = candidates.speaker[rows]
+    mine = flags[speaker]
+    return {"speaker.named": mine, "speaker.other": flags.any() * (1.0 - mine) * (speaker >= 0)}
+
+
+def _common(candidates: Candidates, rows: Ints) -> Array:
+    """Return how much the rows sound like everything else, in deviations over these rows."""
+    if candidates.common is None:
+        return np.zeros(len(rows))
+    likeness = candidates.common[rows].astype(np.float64)
+    known = ~np.isnan(likeness)
+    if np.count_nonzero(known) < 2:
+        return np.zeros(len(rows))
+    mean, deviation = likeness[known].mean(), likeness[known].std() or 1.0
+    trust = candidates.total / (candidates.total + _SMALL)
+    return np.where(known, (np.nan_to_num(likeness, nan=mean) - mean) / deviation * trust, 0.0)
+
+
+def _recency(said: Array, closed: Array) -> Array:
+    """Return where rows stand between the oldest (0) and the newest (1) that still hold."""
+    if not len(said):
+        return said
+    span = said.max() - said.min()
+    return (said - said.min()) / span * (1 - closed) if span > 0 else np.zeros(len(said))
+
+
+def _freshness(kinds: Ints, age: Array) -> Array:
+    half_lives = np.array([HALF_LIFE_DAYS.get(kind, np.inf) for kind in KINDS])
+    fresh: Array = np.exp2(-np.maximum(age, 0) / _DAY / half_lives[kinds])
+    return fresh

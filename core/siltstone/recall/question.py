@@ -1,0 +1,118 @@
+"""Reading a question by rule: who and when it asks about, before anything is searched for. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Final
+
+from ..text.dates import Period, periods
+from ..text.tokenize import terms
+
+MAX_TERMS: Final = 512
+"""Terms of a question that are looked up: of a longer one, those at its beginning and end."""
+
+_WHEN: Final = re.compile(
+    r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bwhich (?:year|month|day|date)\b|\bhow long ago\b"
+    r"|什么时候|何时|哪[天年月]|几[号月]",
+    re.IGNORECASE,
+)
+_WHERE: Final = re.compile(
+    r"\bwhere\b|\b(?:what|which) (?:country|city|place|state|town)\b|哪里|哪儿|什么地方|哪个(?:城市|国家|地方)",
+    re.IGNORECASE,
+)
+_PAST: Final = re.compile(
+    r"\b(?:used to|previous(?:ly)?|former(?:ly)?|before|earlier|originally|back then|in the past|at first|once"
+    r"|old (?:address|job|home|house|place|phone|number|name|team|school|car)|ago)\b"
+    r"|以前|之前|曾经|曾|过去|原来|原先|当时|从前|先前|那时|旧",
+    re.IGNORECASE,
+)
+_PRESENT: Final = re.compile(
+    r"\b(?:now|nowadays|currently|current|these days|at the moment|at present|today|latest|newest|most recent(?:ly)?"
+    r"|still)\b|现在|目前|如今|当前|最新|眼下|还在|近况",
+    re.IGNORECASE,
+)
+_SAYING: Final = "(?:recommend|suggest|say|tell|mention|advise|propose|give|explain|write|promise|answer)"
+_SAID: Final = "(?:recommended|suggested|said|told|mentioned|advised|proposed|gave|explained|wrote|promised|answered)"
+_ASSISTANT: Final = re.compile(
+    rf"\b(?:did|have|had|would|could|can) you (?:\w+ )?{_SAYING}|\byou (?:\w+ )?{_SAID}\b|\bthe assistant\b"
+    r"|\byour (?:recommendation|suggestion|advice|answer|explanation)s?\b"
+    r"|你[^，。？我]{0,6}(?:推荐|建议|说过|说的|告诉|提到|讲过|介绍|解释)|助手|你的(?:建议|推荐|回答)",
+    re.IGNORECASE,
+)
+_USER: Final = re.compile(
+    rf"\b(?:did|have|had) i (?:\w+ )?{_SAYING}|\bi (?:\w+ )?{_SAID}\b"
+    r"|我[^，。？你]{0,6}(?:说过|说的|告诉过?你|提到|讲过|提过)",
+    re.IGNORECASE,
+)
+_READ: Final = 2_000  # characters of a long question that the rules look at, from each end
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a search is for.
+
+    ``terms``      unique search terms, in order; ``counts`` how often each is in the text
+    ``asks_when``, ``asks_where``   whether a time or a place is wanted
+    ``asks_past``, ``asks_present`` whether it wants what was, or what is now
+    ``role``       whose words are asked about: ``user``, ``assistant`` or ``None``
+    ``periods``    times that it names, anchored on the moment of asking
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    counts: tuple[int, ...]
+    asks_when: bool
+    asks_where: bool
+    asks_past: bool
+    asks_present: bool
+    role: str | None
+    periods: tuple[Period, ...]
+
+
+def read_question(text: str, now: datetime) -> Question:
+    """Return what the text asks for. Time grows with its length only."""
+    counts = Counter(terms(text))
+    words = tuple(counts)
+    if len(words) > MAX_TERMS:
+        words = words[: MAX_TERMS // 2] + words[-MAX_TERMS // 2 :]
+    read = text if len(text) <= 2 * _READ else f"{text[:_READ]}\n{text[-_READ:]}"
+    role = "assistant" if _ASSISTANT.search(read) else "user" if _USER.search(read) else None
+    return Question(
+        text=read,
+        terms=words,
+        counts=tuple(counts[word] for word in words),
+        asks_when=_WHEN.search(read) is not None,
+        asks_where=_WHERE.search(read) is not None,
+        asks_past=_PAST.search(read) is not None,
+        asks_present=_PRESENT.search(read) is not None,
+        role=role,
+        periods=tuple(periods(read, now)),
+    )
+
+
+def named(text: str, speakers: Sequence[str]) -> list[bool]:
+    """Return which speakers the text names, by first name or whole name."""
+    return [_name_pattern(speaker).search(text) is not None for speaker in speakers]
+
+
+def name_terms(speakers: Sequence[str]) -> frozenset[str]:
+    """Return the terms that names consist of: a name is its own evidence and no search term."""
+    return frozenset(term for speaker in speakers for term in _terms_of_name(speaker))
+
+
+@lru_cache(maxsize=4_096)
+def _name_pattern(speaker: str) -> re.Pattern[str]:
+    first = (speaker.split() or [speaker])[0]
+    names = "|".join(re.escape(name) for name in dict.fromkeys((speaker, first)) if name)
+    bound = r"(?<!\w)(?:{})(?!\w)" if first.isascii() else "(?:{})"  # 张三 has no spaces around it
+    return re.compile(bound.format(names or "(?!)"), re.IGNORECASE)
+
+
+@lru_cache(maxsize=4_096)
+def _terms_of_name(speaker: str) -> tuple[str, ...]:
+    return tuple(terms(speaker))

@@ -1,0 +1,93 @@
+"""Fusion: one order of rows from all that is known of them. Pure numpy; every engine ranks by this alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from ..protocols import UNKNOWN, Candidates, Ints
+from ..records import micros
+from .arm import DEPTH, Arm
+from .lexical import bm25
+from .parts import Arms, evidence, form, standing
+from .question import Question, name_terms
+from .weights import BY_HAND, FITTED, LONG, PASSAGE
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Rows in order, the best first.
+
+    ``rows``    ``(m,)`` positions into the candidates' arrays, eligible ones only, no two of the same text
+    ``scores``  ``(m,)`` descending
+    ``parts``   what each score is the sum of, by name, ``(m,)`` each
+    ``twins``   positions left out because a newer row, the key, says the same
+    """
+
+    rows: Ints
+    scores: Array
+    parts: Mapping[str, Array]
+    twins: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+def rank(candidates: Candidates, question: Question, now: datetime, *, depth: int = DEPTH) -> Ranking:
+    """Return the candidates in order for a question, at least ``depth`` of them where so many speak for it.
+
+    ``candidates.postings`` are those of ``question.terms``, in that order. O(rows + postings).
+    """
+    names = name_terms(candidates.speakers)
+    weights = _term_weights(question, names)
+    lexical = bm25(candidates, weights)
+    eligible = candidates.eligible
+    arms = Arms(
+        lexical,
+        turn=Arm(lexical.turn, eligible, sparse=True),
+        window=Arm(lexical.window, eligible, sparse=True),
+        dense=Arm(candidates.dense, eligible, sparse=False),
+    )
+    rows = np.unique(np.concatenate([arm.pool(depth) for arm in (arms.turn, arms.window, arms.dense)]))
+    passage = sum(question.counts) >= LONG
+    parts = evidence(candidates, arms, rows) | form(candidates, question, arms, rows)
+    parts |= standing(candidates, question, now, rows)
+    chosen = (PASSAGE if passage else FITTED) | BY_HAND
+    weighted = {name: weight * parts[name] for name, weight in chosen.items()}
+    scores: Array = np.sum(list(weighted.values()), axis=0)
+    order = np.lexsort((candidates.keys[rows], -scores))
+    kept, twins = _collapse(candidates, rows[order], micros(now))
+    order = order[kept]
+    return Ranking(rows[order], scores[order], {name: part[order] for name, part in weighted.items()}, twins)
+
+
+def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
+    """Return how often each term counts: speakers' names not at all, repetitions in a passage less and less."""
+    content = [0 if term in names else count for term, count in zip(question.terms, question.counts, strict=True)]
+    if not any(content):
+        content = list(question.counts)
+    return [math.sqrt(count) for count in content] if sum(content) >= LONG else [float(count) for count in content]
+
+
+def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[int, tuple[int, ...]]]:
+    """Return which of the rows stay, as indices, when of each text by one speaker only the newest that holds does."""
+    keys = np.stack([candidates.text_hash[rows], candidates.speaker[rows], candidates.role[rows]], axis=1)
+    _, first, group, size = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    if len(first) == len(rows):
+        return np.arange(len(rows)), {}
+    occurred, until = candidates.occurred_at[rows], candidates.valid_until[rows]
+    time = np.where(occurred == UNKNOWN, candidates.said_at[rows], occurred)
+    holds = (until == UNKNOWN) | (until > now)
+    stays = np.ones(len(rows), bool)
+    twins: dict[int, tuple[int, ...]] = {}
+    for code in np.flatnonzero(size > 1):
+        members = np.flatnonzero(group.reshape(-1) == code)
+        newest = members[np.lexsort((candidates.keys[rows[members]], time[members], holds[members]))[-1]]
+        stays[members] = False
+        stays[newest] = True
+        twins[int(rows[newest])] = tuple(int(row) for row in rows[members] if row != rows[newest])
+    return np.flatnonzero(stays), twins

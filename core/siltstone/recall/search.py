@@ -1,0 +1,131 @@
+"""A search: read the question, ask the store, rank, and turn rows into records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ..protocols import Candidates, Embedder, Floats, Query, Reranker, Store, Where
+from ..records import Hit, Record
+from .arm import DEPTH
+from .question import read_question
+from .rank import Ranking, rank
+
+RERANKED: Final = 50
+"""How many of the best a reranker looks at."""
+RERANKER_SHARE: Final = 0.5
+"""Its part of the final score; the rest is the first stage's. Alone, a small one makes a good order worse."""
+EXPANDED: Final = 5
+"""A record that rests on more turns than this (a summary) is served as it is."""
+
+
+def search(
+    store: Store,
+    embedder: Embedder | None,
+    user_id: str,
+    query: str,
+    *,
+    top_k: int = 10,
+    where: Where | None = None,
+    now: datetime,
+    expand: str | None = None,
+    reranker: Reranker | None = None,
+) -> list[Hit]:
+    """Return the ``top_k`` records of one user that answer the query best, best first.
+
+    ``embedder``   ``None`` searches by words only
+    ``where``      which records may be results
+    ``now``        anchors times in the query, expiry and validity
+    ``expand``     ``"source"`` returns the turns that a derived record rests on in its place, as far as they are there
+    ``reranker``   orders the best ``RERANKED`` anew, interpolated with the first stage
+
+    Records of the same words are one hit; ``why`` names the others (``same_text:<id>``). Raises
+    ``InvalidInputError`` for an empty query; failures of the embedder or reranker are raised as they are.
+    """
+    if not query.strip():
+        raise InvalidInputError("the query is empty: pass a question or a few words to search for")
+    question = read_question(query, now)
+    vector = None if embedder is None else embedder.embed_query(query)
+    depth = max(DEPTH, 2 * top_k)
+    found = store.candidates(user_id, Query(question.terms, vector, where or Where(now=now), depth))
+    if not len(found.keys):
+        return []
+    ranking = rank(found, question, now, depth=depth)
+    wanted = max(top_k, RERANKED) if reranker is not None else top_k
+    hits = _resolve(store, user_id, found, ranking, wanted)
+    if reranker is not None:
+        hits = _rerank(reranker, query, hits)
+    if expand == "source":
+        hits = _expand(store, user_id, hits, where or Where(now=now))
+    return hits[:top_k]
+
+
+def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wanted: int) -> list[Hit]:
+    """Return the first hits of a ranking; a record that has gone since makes room for the next."""
+    hits: list[Hit] = []
+    start = 0
+    while len(hits) < wanted and start < len(ranking.rows):
+        rows = ranking.rows[start : start + wanted - len(hits)]
+        twins = [twin for row in rows for twin in ranking.twins.get(int(row), ())]
+        keys = found.keys[np.concatenate([rows, np.array(twins, np.int64)])].tolist()
+        records = dict(zip(keys, store.resolve(user_id, keys), strict=True))
+        for place, row in enumerate(rows.tolist(), start):
+            key = int(found.keys[row])
+            record = records[key]
+            if record is not None:
+                same = [records[int(found.keys[twin])] for twin in ranking.twins.get(row, ())]
+                hits.append(Hit(record, float(ranking.scores[place]), _why(ranking, place, same), row=key))
+        start += len(rows)
+    return hits
+
+
+def _why(ranking: Ranking, place: int, same: Sequence[Record | None]) -> dict[str, float]:
+    parts = {name: round(float(values[place]), 4) for name, values in ranking.parts.items()}
+    return {name: value for name, value in parts.items() if value} | {f"same_text:{r.id}": 1.0 for r in same if r}
+
+
+def _rerank(reranker: Reranker, query: str, hits: list[Hit]) -> list[Hit]:
+    """Order the first hits by the mean of both stages' z-scores; the rest follows as it was."""
+    head, tail = hits[:RERANKED], hits[RERANKED:]
+    if len(head) < 2:
+        return hits
+    second = np.asarray(reranker.rerank(query, [hit.record.text for hit in head]), np.float32)
+    mixed = (1 - RERANKER_SHARE) * _z(np.array([hit.score for hit in head], np.float32)) + RERANKER_SHARE * _z(second)
+    order = np.argsort(-mixed, kind="stable")
+    return [
+        Hit(head[n].record, float(mixed[n]), {**head[n].why, "reranker": float(second[n])}, row=head[n].row)
+        for n in order
+    ] + tail
+
+
+def _z(scores: Floats) -> Floats:
+    deviation = float(scores.std())
+    return (scores - scores.mean()) / deviation if deviation > 1e-9 else np.zeros_like(scores)
+
+
+def _expand(store: Store, user_id: str, hits: list[Hit], where: Where) -> list[Hit]:
+    """Put the turns that a derived record rests on in its place; what was found by itself stays where it was."""
+    ids = list(dict.fromkeys(id for hit in hits if hit.record.kind != "turn" for id in hit.record.source_ids))
+    if not ids:
+        return hits
+    stored = dict(zip(ids, store.fetch(user_id, ids), strict=True))
+    excluded = set(where.exclude_ids)
+    seen: set[str] = set()
+    served: list[Hit] = []
+    for hit in hits:
+        derived = hit.record.kind != "turn" and len(hit.record.source_ids) <= EXPANDED
+        sources = [stored[id] for id in hit.record.source_ids] if derived else []
+        records = [source.record for source in sources if source is not None and source.record is not None]
+        turns = [
+            record for record in records if record.kind == "turn" and not excluded & {record.id, *record.source_ids}
+        ]
+        through = [Hit(turn, hit.score, {**hit.why, f"via:{hit.record.id}": 1.0}, row=hit.row) for turn in turns]
+        for new in through or [hit]:
+            if new.record.id not in seen:
+                seen.add(new.record.id)
+                served.append(new)
+    return served
