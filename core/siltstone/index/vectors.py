@@ -154,7 +154,9 @@ class Vectors:
         if not k:
             return np.empty(0, np.int32)
         bitmap = np.packbits(selected, bitorder="little")
-        params = faiss.RaBitQSearchParameters(sel=faiss.IDSelectorBitmap(bitmap))
+        selector: Any = faiss.IDSelectorBitmap  # FAISS's own types do not know its keyword arguments
+        parameters: Any = faiss.RaBitQSearchParameters
+        params = parameters(sel=selector(bitmap))
         _, positions = part.index.search(query[None], k, params=params)
         found: Rows = rows[positions[0][positions[0] >= 0]]
         return found

@@ -60,7 +60,15 @@ def parse(data: bytes | memoryview, start: int = 0) -> Frame | None:
     return Frame(int(number, 16), start, end, body[:1] == b".", document)
 
 
-def size(head: bytes) -> int | None:
+def is_unfinished(data: bytes) -> bool:
+    """Return whether ``data`` is the beginning of a frame that was still being written, rather than a damaged one."""
+    if b"\n" in data or b"\0" in data or not HEX.issuperset(data[:8] + data[9:17]):
+        return False
+    size = size_of(data)
+    return size is None or len(data) < size
+
+
+def size_of(head: bytes) -> int | None:
     """Return the length of the frame that begins with ``head``, or ``None`` if it cannot be one."""
     if len(head) < _HEAD or not HEX.issuperset(head[:8]):
         return None

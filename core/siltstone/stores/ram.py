@@ -106,7 +106,7 @@ class RamStore(ShelfStore):
 
     def _shelf(self, user_id: str) -> Shelf:
         drawer = self._drawers.get(user_id)
-        return Shelf(user_id, lambda _: None, lambda rows: np.empty((len(rows), 0))) if drawer is None else drawer.shelf
+        return Shelf.empty(user_id) if drawer is None else drawer.shelf
 
     def _dim(self, drawer: _Drawer) -> int | None:
         if self._fingerprint is not None:
@@ -191,7 +191,7 @@ class _Drawer:
         self._used = end
         self.shelf.attach(np.array(rows, np.int32), slots, halves)
 
-    def _read(self, place: int) -> Stored | None:
+    def _read(self, place: int, _: int) -> Stored | None:
         document = self._documents[place] if place >= 0 else None
         return None if document is None else decode(orjson.loads(document), self.user_id)
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ..index.columns import Columns
 from ..index.postings import Postings
-from ..index.vectors import Halves, Vectors
+from ..index.vectors import Halves, Rows, Vectors
 from ..protocols import UNKNOWN, Stored
 from ..records import KINDS, ROLES, TURN_PREFIX, Record, micros
 from ..text.keys import lexical_key, text_hash
@@ -67,8 +66,10 @@ class Item:
 class Shelf:
     """The writer's side: applies commits, keeps the indexes, publishes views."""
 
-    def __init__(self, user_id: str, read: Callable[[int], Stored | None], gather: Callable[[Any], Halves]) -> None:
-        """``read`` gives the item at a place, ``gather`` the float16 vectors at slots (nan where damaged)."""
+    def __init__(
+        self, user_id: str, read: Callable[[int, int], Stored | None], gather: Callable[[Rows], Halves]
+    ) -> None:
+        """``read`` gives the item of a place and number, ``gather`` the float16 vectors at slots, nan where damaged."""
         self.user_id = user_id
         self.read = read
         self.rows = Columns(_SPEC)
@@ -83,6 +84,11 @@ class Shelf:
         self._alive = 0
         self._words = 0.0
         self.view = self._view("empty")
+
+    @classmethod
+    def empty(cls, user_id: str) -> Shelf:
+        """Return the shelf of a user who has nothing."""
+        return cls(user_id, lambda place, number: None, lambda slots: np.empty((0, 0), np.float16))
 
     def publish(self, token: str) -> None:
         """Let readers see what has been applied, under the revision ``token``."""
@@ -114,7 +120,7 @@ class Shelf:
 
     def item(self, row: int) -> Stored | None:
         """Return the item of a row, or ``None`` if its document is damaged or gone."""
-        return self.read(int(self.rows["place"][row]))
+        return self.read(int(self.rows["place"][row]), int(self.rows["number"][row]))
 
     def lineage(self, row: int) -> Iterator[int]:
         """Yield a row and those of its older versions, newest first."""
@@ -233,16 +239,34 @@ class Shelf:
         if not len(keys):
             return [-1] * len(numbers)
         hit = keys[np.minimum(at, len(keys) - 1)] == wanted
-        return np.where(hit, at, -1).tolist()
+        return [int(row) for row in np.where(hit, at, -1)]
 
-    def attach(self, rows: npt.NDArray[np.int32], slots: npt.NDArray[np.int32], vectors: Halves) -> None:
+    def relocate(self, segment: int, places: Sequence[tuple[int, int]]) -> None:
+        """Take over where the frames of a rewritten segment lie: ``(number, place)``; the others are gone."""
+        there = self.rows["place"][: self.rows.count]
+        there[there >> 32 == segment] = -1
+        rows = np.array(self.rows_of([number for number, _ in places]), np.int64)
+        if len(rows):
+            there[rows[rows >= 0]] = np.array([place for _, place in places], np.int64)[rows >= 0]
+
+    def attach(self, rows: Rows, slots: Rows, vectors: Halves) -> None:
         """Give rows their vectors."""
         if not len(rows):
             return
         if self.vectors is None:
-            self.vectors = Vectors(vectors.shape[1], lambda rows: self._gather(self.rows["slot"][rows]))
+            self.vectors = Vectors(vectors.shape[1], self._halves)
         self.rows["slot"][rows] = slots
         self.vectors.add(rows, vectors)
+
+    def _halves(self, rows: Rows) -> Halves:
+        """Return the vectors of rows, nan where there is none."""
+        slots = self.rows["slot"][rows]
+        some = slots >= 0
+        if some.all():
+            return self._gather(slots)
+        out = np.full((len(rows), self.vectors.dim if self.vectors else 0), np.nan, np.float16)
+        out[some] = self._gather(slots[some])
+        return out
 
     def drop_vectors(self) -> None:
         """Forget every vector: the embedding space is another."""

@@ -106,12 +106,12 @@ class View:
 
     def is_live(self, row: int) -> bool:
         """Return whether a row is the present version of an item."""
-        return bool(self.rows["died"][row] > self.revision)
+        return int(self.rows["died"][row]) > self.revision
 
     def matching(self, where: Where, find: Callable[[str], int]) -> Bools:
         """Return which rows are live records that are meant, ``(n,)``; ``find`` gives the row of an id."""
         rows = self.rows
-        mask = self.records.copy()
+        mask: Bools = self.records.copy()
         if where.kinds is not None:
             mask &= np.isin(rows["kind"], [KINDS.index(kind) for kind in where.kinds if kind in KINDS])
         if where.session_id is not None:
@@ -178,9 +178,10 @@ class View:
     def _neighbours(self, side: str) -> Ints:
         """Return the links as they were at this view: rows written since are stepped over."""
         links = self.rows[side].astype(np.int64)
+        whole: Any = self.rows[side].base
         late = np.flatnonzero(links >= self.count)
         while len(late):
-            links[late] = self.rows[side].base[links[late]]
+            links[late] = whole[links[late]]
             late = late[links[late] >= self.count]
         return links
 

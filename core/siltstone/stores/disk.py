@@ -1,0 +1,161 @@
+"""Files as the embedded store uses them: plain system calls, errors in siltstone's words, steps that can be watched.
+
+Every step that changes something on disk raises the audit event ``siltstone.disk`` with its name and path before and
+after (``sys.addaudithook``): the crash harness kills there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from ..errors import BackendUnavailableError, ConfigurationError, ReadOnlyError, SiltstoneError
+
+FILE_MODE: Final = 0o600
+FOLDER_MODE: Final = 0o700
+_FORBIDDEN: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+_datasync = getattr(os, "fdatasync", os.fsync)
+
+
+@contextmanager
+def step(name: str, path: str) -> Iterator[None]:
+    """Announce a change on disk, and translate what goes wrong with it."""
+    sys.audit("siltstone.disk", f"before {name}", path)
+    try:
+        yield
+    except OSError as exc:
+        raise translated(exc, path) from exc
+    sys.audit("siltstone.disk", f"after {name}", path)
+
+
+def translated(exc: OSError, path: str) -> SiltstoneError:
+    """Return the error of siltstone's tree for a failed system call."""
+    if exc.errno in _FORBIDDEN:
+        return ReadOnlyError(
+            f"{path} cannot be written ({exc.strerror}); nothing was stored: open with read_only=True, or give access"
+        )
+    if exc.errno in _FULL:
+        return BackendUnavailableError(f"no room left for {path}; nothing was stored: free some space and retry")
+    if exc.errno in (errno.ENOTDIR, errno.ENAMETOOLONG, errno.EISDIR):
+        return ConfigurationError(f"{path} cannot be used: {exc.strerror}")
+    return BackendUnavailableError(f"{path}: {exc.strerror}; what was stored before is safe: check the disk and retry")
+
+
+class File:
+    """An open file, read and written by position. It closes itself when nothing refers to it any more."""
+
+    def __init__(self, path: str, *, write: bool = False, create: bool = False, exclusive: bool = False) -> None:
+        """Open ``path``; a missing file raises ``FileNotFoundError`` unless ``create``."""
+        self.path = path
+        flags = os.O_RDWR if write else os.O_RDONLY
+        flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0) | os.O_CLOEXEC
+        self.fd = -1
+        try:
+            self.fd = os.open(path, flags, FILE_MODE)
+        except (FileNotFoundError, FileExistsError):
+            raise
+        except OSError as exc:
+            raise translated(exc, path) from exc
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @property
+    def inode(self) -> int:
+        """The file's identity on its disk."""
+        return os.fstat(self.fd).st_ino
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return os.fstat(self.fd).st_size
+
+    def read(self, start: int, size: int) -> bytes:
+        """Return ``size`` bytes from ``start``, fewer at the end of the file."""
+        try:
+            data = os.pread(self.fd, size, start)
+            while 0 < len(data) < size:
+                more = os.pread(self.fd, size - len(data), start + len(data))
+                if not more:
+                    break
+                data += more
+        except OSError as exc:
+            raise translated(exc, self.path) from exc
+        return data
+
+    def write(self, data: bytes, start: int) -> None:
+        """Write all of ``data`` at ``start``."""
+        with step("write", self.path):
+            view = memoryview(data)
+            while view:
+                done = os.pwrite(self.fd, view, start)
+                view, start = view[done:], start + done
+
+    def sync(self) -> None:
+        """Return when what was written is on disk."""
+        with step("sync", self.path):
+            _datasync(self.fd)
+
+    def truncate(self, size: int) -> None:
+        """Cut the file."""
+        with step("truncate", self.path):
+            os.ftruncate(self.fd, size)
+
+
+def make_folder(path: str) -> None:
+    """Create a folder and its parents, for the owner alone; on disk when it returns."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        with step("mkdir", folder):
+            try:
+                os.mkdir(folder, FOLDER_MODE)
+            except FileExistsError:
+                if not os.path.isdir(folder):
+                    raise
+        sync_folder(os.path.dirname(folder))
+
+
+def sync_folder(path: str) -> None:
+    """Return when the folder's entries are on disk."""
+    with step("sync", path):
+        fd = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def replace(path: str, data: bytes) -> None:
+    """Put ``data`` in the place of a file: the old or the new, never between; on disk when it returns."""
+    new = f"{path}.new"
+    file = File(new, write=True, create=True)
+    file.truncate(0)
+    file.write(data, 0)
+    file.sync()
+    rename(new, path)
+
+
+def rename(old: str, new: str) -> None:
+    """Rename within a folder; on disk when it returns."""
+    with step("rename", new):
+        os.rename(old, new)
+    sync_folder(os.path.dirname(new))
+
+
+def unlink(path: str) -> None:
+    """Remove a file if it is there."""
+    with step("unlink", path):
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return

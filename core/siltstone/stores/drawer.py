@@ -1,0 +1,339 @@
+"""One user's folder: their lock, log, vectors and shelf, kept in step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import RLock
+from typing import Final
+
+import numpy as np
+import orjson
+
+from ..errors import StoreLockedError
+from ..index.vectors import Halves, Rows
+from ..protocols import Commit, Put, Stored
+from ..text.keys import text_hash
+from .codec import decode
+from .frames import Frame
+from .lock import FileLock
+from .log import Log, Vanished
+from .plan import Planned, Refusals, plan
+from .shelf import Item, Shelf
+from .vectorfile import VectorFile, drop_others, listed
+
+_AT_ONCE: Final = 4_096
+"""Items shelved at once while a log is read."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a store writes: whether each commit is synced, whether it may write at all, how long it waits for a lock."""
+
+    durable: bool
+    writable: bool
+    lock_timeout: float
+
+
+class Drawer:
+    """A user's documents, vectors and indexes, shared by all threads of a process and kept abreast of others."""
+
+    def __init__(self, folder: str, user_id: str, rules: Rules, key: bytes) -> None:
+        self.folder, self.user_id = folder, user_id
+        self._rules = rules
+        self._refusals = Refusals(key)
+        self._lock = FileLock(os.path.join(folder, "LOCK"))
+        self._turns = RLock()  # writers of this process
+        self._step = RLock()  # whoever brings the shelf up to date
+        self._alone = False  # this process holds the file lock and is up to date
+        self._start()
+
+    def _start(self) -> None:
+        self.shelf = Shelf(self.user_id, self._read, self._gather)
+        self._log = Log(self.folder, self.user_id, durable=self._rules.durable, writable=self._rules.writable)
+        self._vectors: VectorFile | None = None
+        self._space = -1
+        self._unfinished: dict[int, tuple[list[int], set[int]]] = {}
+        self._notes: list[str] = []
+        self._unreadable: set[int] = set()
+
+    # --- reading
+
+    def current(self, space: int) -> Shelf:
+        """Return the shelf with every acknowledged commit on it; ``space`` numbers the embedding space."""
+        if space == self._space and (self._alone or not self._changed()):
+            return self.shelf
+        with self._step:
+            if not self._alone or space != self._space:
+                self._catch_up(space)
+            if self._log.torn or self._unfinished:
+                self._mend_if_free(space)
+        return self.shelf
+
+    def _changed(self) -> bool:
+        try:
+            return self._log.changed()
+        except Vanished:
+            return True
+
+    def _catch_up(self, space: int) -> None:
+        """Read what others wrote; raises ``Vanished`` when the user was removed."""
+        try:
+            changed = self._log.changed()
+            if changed or space != self._space:
+                self._read_on(space)
+        except Vanished:
+            if not os.path.isdir(self.folder):
+                raise
+            self._start()  # the log was cut, or another one lies here
+            self._read_on(space)
+
+    def _read_on(self, space: int) -> None:
+        for news in self._log.read():
+            for segment, places in news.moved.items():
+                self.shelf.relocate(segment, places)
+            self._apply(news.frames)
+        if space != self._space:
+            self._use(space)
+        self._attach_news()
+        self._publish()
+
+    def _use(self, space: int) -> None:
+        """Turn to the vectors of an embedding space."""
+        self.shelf.drop_vectors()
+        self._space, self._vectors = space, None
+        if self._rules.writable and os.path.isdir(self.folder):
+            drop_others(self.folder, space)
+
+    def _find_vectors(self) -> None:
+        if not os.path.isdir(self.folder):
+            return
+        widths = {dim for _, space, dim, _ in listed(self.folder) if space == self._space}
+        if widths and self._vectors is None:
+            self._vectors = VectorFile(self.folder, self._space, widths.pop(), writable=self._rules.writable)
+
+    def _apply(self, frames: Sequence[tuple[int, Frame]]) -> None:
+        items: list[Item] = []
+        for place, found in frames:
+            document = orjson.loads(found.document)
+            if "i" in document:
+                stored = decode(document, self.user_id)
+                items.append(Item(found.number, place, document.get("o", found.number), stored))
+                if len(items) < _AT_ONCE:
+                    continue
+            self.shelf.add(items)
+            items = []
+            if "x" in document:
+                self._hide(found.number, document["x"], document["h"])
+            elif "y" in document:
+                self._unfinished.pop(document["y"], None)
+        self.shelf.add(items)
+
+    def _hide(self, number: int, removed: list[int], hashes: list[str]) -> None:
+        places = self.shelf.rows["place"]
+        segments = {int(places[row]) >> 32 for row in self.shelf.rows_of(removed) if row >= 0 and places[row] >= 0}
+        self.shelf.remove(removed)
+        self.shelf.refused.update(hashes)
+        if removed:
+            self._unfinished[number] = (removed, segments)
+
+    def _attach_news(self) -> None:
+        self._find_vectors()
+        if self._vectors is None:
+            return
+        for found in self._vectors.news():
+            rows = np.array(self.shelf.rows_of(found.numbers.tolist()), np.int32)
+            fits = rows >= 0
+            fits[fits] = self.shelf.rows["text_hash"][rows[fits]] == found.hashes[fits]
+            self.shelf.attach(rows[fits], found.slots[fits], found.halves[fits])
+
+    def _publish(self) -> None:
+        self.shelf.publish(f"{self._log.born}-{self._log.next_number:x}")
+
+    def _read(self, place: int, number: int) -> Stored | None:
+        document = self._log.load(place, number) if place >= 0 else None
+        if document is None:
+            with self._step:  # it may have moved meanwhile
+                row = self.shelf.rows_of([number])[0]
+                place = int(self.shelf.rows["place"][row]) if row >= 0 else -1
+                document = self._log.load(place, number) if place >= 0 else None
+            if document is None:
+                if place >= 0:
+                    self._unreadable.add(number)
+                return None
+        return decode(orjson.loads(document), self.user_id)
+
+    def _gather(self, slots: Rows) -> Halves:
+        assert self._vectors is not None
+        return self._vectors.gather(slots)
+
+    # --- writing
+
+    @contextmanager
+    def _exclusive(self, space: int) -> Iterator[None]:
+        """Hold the user's lock, with everything read that others wrote, and nothing left half done."""
+        if not self._turns.acquire(timeout=self._rules.lock_timeout):
+            raise StoreLockedError(
+                f"{self.folder} has been held for {self._rules.lock_timeout:g} s by another thread of this process; "
+                "nothing was stored: retry"
+            )
+        try:
+            self._lock.acquire(self._rules.lock_timeout)
+            try:
+                with self._step:
+                    self._catch_up(space)
+                    self._repair()
+                    self._alone = True
+                self._finish()
+                yield
+            finally:
+                self._alone = False
+                self._lock.release()
+        finally:
+            self._turns.release()
+
+    def commit(self, puts: Sequence[Put], expect: Mapping[str, int] | None, space: int, dim: int | None) -> Commit:
+        """Write all items or none; on disk when it returns."""
+        with self._exclusive(space):
+            planned = plan(
+                self.shelf,
+                puts,
+                expect,
+                refusals=self._refusals,
+                dim=dim or self._dim,
+                first=self._log.next_number,
+            )
+            if planned.items:
+                self._write(planned.items)
+            return Commit(self.shelf.view.token, planned.skipped)
+
+    def _write(self, items: Sequence[Planned]) -> None:
+        vectors = [(item, half) for item in items if (half := self._vector(item)) is not None]
+        halves = np.stack([half for _, half in vectors]) if vectors else np.empty((0, 0), np.float16)
+        slots = np.empty(0, np.int32)
+        if vectors:
+            hashes = [text_hash(item.stored.record.text) for item, _ in vectors if item.stored.record is not None]
+            slots = self._file(halves.shape[1]).append([item.number for item, _ in vectors], hashes, halves)
+        places = self._log.append([item.document for item in items])
+        with self._step:
+            self.shelf.add(
+                [Item(item.number, place, item.origin, item.stored) for item, place in zip(items, places, strict=True)]
+            )
+            rows = np.array(self.shelf.rows_of([item.number for item, _ in vectors]), np.int32)
+            self.shelf.attach(rows, slots, halves)
+            self._publish()
+
+    def put_vectors(self, match: Callable[[Shelf, int | None], tuple[list[int], Halves]], space: int) -> int:
+        """Append late vectors of the rows that ``match`` finds; a note in the log tells other processes."""
+        with self._exclusive(space):
+            rows, halves = match(self.shelf, self._dim)
+            if rows:
+                self._attach(rows, halves)
+            return len(rows)
+
+    def _attach(self, rows: list[int], halves: Halves) -> None:
+        numbers = self.shelf.rows["number"][rows].tolist()
+        hashes = self.shelf.rows["text_hash"][rows].tolist()
+        file = self._file(halves.shape[1])
+        slots = file.append(numbers, hashes, halves)
+        if self._rules.durable:
+            file.sync()
+        self._log.append([orjson.dumps({"g": len(rows)})])
+        with self._step:
+            self.shelf.attach(np.array(rows, np.int32), slots, halves)
+            self._publish()
+
+    def remove(self, ids: Sequence[str], transcripts: Sequence[tuple[str, str]], space: int) -> str:
+        """Remove items for good: hidden at once, then taken out of every file."""
+        with self._exclusive(space):
+            view = self.shelf.view
+            rows = [older for id in ids for older in self.shelf.lineage(self.shelf.row(id, view))]
+            numbers = sorted({int(self.shelf.rows["number"][row]) for row in rows})
+            hashes = self._refusals.hashes(transcripts)
+            if numbers or hashes:
+                number = self._log.next_number
+                self._log.append([orjson.dumps({"x": numbers, "h": hashes})])
+                with self._step:
+                    self._hide(number, numbers, hashes)
+                    self._publish()
+                self._finish()
+            return self.shelf.view.token
+
+    def _finish(self) -> None:
+        """Take what was removed out of every file."""
+        for number, (removed, segments) in list(self._unfinished.items()):
+            if self._vectors is not None:
+                self._vectors.erase(np.array(removed, np.int64))
+            for segment in sorted(segments & set(self._log.segments)):
+                fresh, places = self._log.rewrite(segment, set(removed))
+                with self._step:
+                    self._log.install(fresh)
+                    self.shelf.relocate(segment, places)
+            self._log.append([orjson.dumps({"y": number})])
+            with self._step:
+                del self._unfinished[number]
+                self._publish()
+
+    def _repair(self) -> None:
+        done = self._log.repair()
+        if done:
+            self._notes.append(done)
+
+    def _mend_if_free(self, space: int) -> None:
+        """Clear up after a killed writer, unless another one is at work."""
+        if self._rules.writable and self._turns.acquire(blocking=False):
+            try:
+                if self._lock.try_acquire():
+                    try:
+                        self._catch_up(space)
+                        self._repair()
+                        self._alone = True
+                        self._finish()
+                    finally:
+                        self._alone = False
+                        self._lock.release()
+            finally:
+                self._turns.release()
+
+    def _vector(self, item: Planned) -> Halves | None:
+        if item.vector is not None or item.reuse < 0 or self._vectors is None:
+            return item.vector
+        found = self._vectors.gather(self.shelf.rows["slot"][[item.reuse]])[0]
+        return None if np.isnan(found[0]) else found
+
+    def _file(self, dim: int) -> VectorFile:
+        if self._vectors is None:
+            self._vectors = VectorFile(self.folder, self._space, dim, writable=True)
+        return self._vectors
+
+    @property
+    def _dim(self) -> int | None:
+        return None if self._vectors is None else self._vectors.dim
+
+    @contextmanager
+    def held(self, space: int) -> Iterator[None]:
+        """Hold the user's lock while the whole folder is taken away."""
+        with self._exclusive(space):
+            yield
+
+    # --- the whole
+
+    def bytes(self) -> dict[str, int]:
+        """Return sizes on disk by part."""
+        return {
+            "documents": self._log.bytes(),
+            "vectors": 0 if self._vectors is None else self._vectors.bytes(),
+        }
+
+    def health(self) -> tuple[str, ...]:
+        """Return what was repaired, quarantined or found damaged."""
+        notes = list(self._notes)
+        for path, start, end in self._log.damage:
+            notes.append(f"{os.path.basename(path)}: {end - start} bytes at {start} do not check")
+        if self._unreadable:
+            notes.append(f"{len(self._unreadable)} documents do not check any more")
+        if self._vectors is not None and self._vectors.bad:
+            notes.append(f"{self._vectors.bad} vectors did not check and are to be embedded again")
+        return tuple(notes)

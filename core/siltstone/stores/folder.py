@@ -1,0 +1,311 @@
+"""The embedded store: a folder, and in it a small store of its own for every user.
+
+::
+
+    store/
+      STORE                            format, secret of the hashes, embedding space; two copies
+      LOCK                             taken while STORE is replaced
+      users/ab/<name>-<hash>/
+        LOCK                           the writer of this user
+        docs.000001.jsonl              framed documents: the truth
+        vectors.0000x384.000000.f16    vectors, each naming its document
+      trash/                           users being removed; emptied at the next open
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import secrets
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Final, Literal, TypeVar
+from weakref import WeakSet
+
+import numpy as np
+
+from ..errors import ConfigurationError, EmbedderMismatchError, InvalidInputError, NotFoundError, ReadOnlyError
+from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, StoreStats
+from ..records import Record
+from . import disk, storefile
+from .drawer import Drawer, Rules
+from .lock import FileLock
+from .log import Vanished, read_user
+from .shelf import Shelf
+from .shelves import ShelfStore, counts, same_space
+from .storefile import StoreFile, user_folder
+
+_OPEN_USERS: Final = 64
+"""Users kept in memory, the ones used last; each costs up to four open files."""
+_T = TypeVar("_T")
+_stores: WeakSet[FolderStore] = WeakSet()
+
+
+class FolderStore(ShelfStore):
+    """A store in a folder on a local disk, for any number of threads and processes.
+
+    ``path``          the folder; it is created if it does not exist and ``create`` is set
+    ``durability``    ``fsync``: a commit survives power loss; ``os``: it survives a killed process
+    ``read_only``     write nothing, repair nothing
+    ``lock_timeout``  seconds that a writer waits for another one of the same user, then ``StoreLockedError``
+
+    Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, or
+    for a folder that holds something else, ``StoreVersionError`` for a newer format.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Literal["fsync", "os"] = "fsync",
+        read_only: bool = False,
+        create: bool = True,
+        lock_timeout: float = 10.0,
+    ) -> None:
+        if durability not in ("fsync", "os"):
+            raise ConfigurationError(f"durability is 'fsync' or 'os', not {durability!r}")
+        self._location = os.fspath(path)
+        self._root = os.path.abspath(self._location)
+        self._rules = Rules(durability == "fsync", not read_only, lock_timeout)
+        self._guard = Lock()
+        self._drawers: OrderedDict[str, Drawer] = OrderedDict()
+        _prepare(self._root, create=create and not read_only)
+        self._seen: tuple[int, int] | None = None
+        self._store = self._settings()
+        self._agreed = self._store.space
+        if not read_only:
+            self._empty_trash()
+        _stores.add(self)
+
+    @property
+    def location(self) -> str:
+        """The folder, as the user wrote it."""
+        return self._location
+
+    def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
+        """Write all items or none; on disk when it returns."""
+        store = self._settings()
+        if any(put.vector is not None for put in puts):
+            self._agree(store)
+        dim = store.fingerprint.dim if store.fingerprint else None
+        return self._writing(user_id, lambda drawer: drawer.commit(puts, expect, store.space, dim))
+
+    def remove(
+        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[tuple[str, str]] = (), everything: bool = False
+    ) -> str:
+        """Remove items for good by id; with ``everything`` the user's whole store."""
+        store = self._settings()
+        self._may_write()
+        if everything:
+            self._remove_user(user_id, store)
+        if not transcripts and not self._exists(user_id):
+            return self.revision(user_id)
+        return self._writing(user_id, lambda drawer: drawer.remove(() if everything else ids, transcripts, store.space))
+
+    def candidates(self, user_id: str, query: Query) -> Candidates:
+        """Return what the indexes know of a query."""
+        if query.vector is not None:
+            self._agree(self._settings())
+        return super().candidates(user_id, query)
+
+    def users(self) -> Iterator[str]:
+        """Yield the ids of all users that have a store."""
+        for folder in self._user_folders():
+            user_id = read_user(folder)
+            if user_id is not None:
+                yield user_id
+
+    def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
+        """Attach vectors to records whose text is still the same; return how many were attached."""
+        store = self._settings()
+        self._agree(store)
+        if not self._exists(user_id):
+            return 0
+        dim = store.fingerprint.dim if store.fingerprint else None
+        return self._writing(
+            user_id,
+            lambda drawer: drawer.put_vectors(
+                lambda shelf, known: self._matched(shelf, records, vectors, dim or known), store.space
+            ),
+        )
+
+    def fingerprint(self) -> Fingerprint | None:
+        """Return the embedding space that the store was written with, if any yet."""
+        store = self._settings()
+        self._agreed = store.space
+        return store.fingerprint
+
+    def set_fingerprint(self, fingerprint: Fingerprint) -> None:
+        """Record the embedding space. One of another space than the present one drops every vector."""
+        self._may_write()
+        lock = FileLock(os.path.join(self._root, "LOCK"))
+        lock.acquire(self._rules.lock_timeout)
+        try:
+            store = self._settings()
+            same = store.fingerprint is None or same_space(store.fingerprint, fingerprint)
+            changed = dataclasses.replace(
+                store, fingerprint=fingerprint, space=store.space if same else store.space + 1, damaged=False
+            )
+            storefile.write(self._root, changed)
+            self._agreed = changed.space
+        finally:
+            lock.release()
+        if not same:
+            for user_id in self.users():  # their files of the old space go when they are next opened, or now
+                self._shelf(user_id)
+
+    def stats(self, user_id: str) -> StoreStats:
+        """Return counts and sizes of one user."""
+        view = self._shelf(user_id).view
+        drawer = self._drawers.get(user_id)
+        notes = ("STORE: one of its two copies is damaged",) if self._store.damaged else ()
+        return StoreStats(
+            messages=int(np.count_nonzero(view.messages)),
+            records=view.total,
+            sessions=len(self.sessions(user_id)),
+            kinds=counts(view),
+            pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
+            bytes={} if drawer is None else drawer.bytes(),
+            health=notes + (() if drawer is None else drawer.health()),
+        )
+
+    def close(self) -> None:
+        """Release files. A store that is not closed loses nothing."""
+        with self._guard:
+            self._drawers.clear()
+
+    # --- users
+
+    def _shelf(self, user_id: str) -> Shelf:
+        store = self._settings()
+        if not self._exists(user_id):
+            return Shelf.empty(user_id)
+        try:
+            return self._drawer(user_id, store).current(store.space)
+        except Vanished:
+            self._drop(user_id)
+            return Shelf.empty(user_id)
+
+    def _writing(self, user_id: str, act: Callable[[Drawer], _T]) -> _T:
+        """Do something to a user's drawer, anew when another process removed it meanwhile."""
+        self._may_write()
+        while True:
+            disk.make_folder(self._folder(user_id))
+            try:
+                return act(self._drawer(user_id, self._store))
+            except (Vanished, FileNotFoundError):
+                self._drop(user_id)
+
+    def _drawer(self, user_id: str, store: StoreFile) -> Drawer:
+        with self._guard:
+            drawer = self._drawers.get(user_id)
+            if drawer is None:
+                drawer = Drawer(self._folder(user_id), user_id, self._rules, store.user_key(user_id))
+                self._drawers[user_id] = drawer
+                if len(self._drawers) > _OPEN_USERS:
+                    self._drawers.popitem(last=False)
+            self._drawers.move_to_end(user_id)
+            return drawer
+
+    def _drop(self, user_id: str) -> None:
+        with self._guard:
+            self._drawers.pop(user_id, None)
+
+    def _folder(self, user_id: str) -> str:
+        if not isinstance(user_id, str) or not user_id:
+            raise InvalidInputError("user_id must be a text that is not empty")
+        try:
+            return user_folder(self._root, user_id)
+        except UnicodeEncodeError as exc:
+            raise InvalidInputError(f"user_id {user_id!r} is no valid Unicode") from exc
+
+    def _exists(self, user_id: str) -> bool:
+        return user_id in self._drawers or os.path.isdir(self._folder(user_id))
+
+    def _user_folders(self) -> Iterator[str]:
+        users = os.path.join(self._root, "users")
+        for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
+            for name in sorted(os.listdir(os.path.join(users, group))):
+                yield os.path.join(users, group, name)
+
+    def _remove_user(self, user_id: str, store: StoreFile) -> None:
+        """Move a user's folder out of sight, then delete it."""
+        folder = self._folder(user_id)
+        if not os.path.isdir(folder):
+            return
+        trash = os.path.join(self._root, "trash")
+        disk.make_folder(trash)
+        try:
+            with self._drawer(user_id, store).held(store.space):
+                disk.rename(folder, os.path.join(trash, secrets.token_hex(8)))
+                disk.sync_folder(os.path.dirname(folder))
+        except (Vanished, FileNotFoundError):
+            pass  # another process was faster
+        self._drop(user_id)
+        self._empty_trash()
+
+    def _empty_trash(self) -> None:
+        trash = os.path.join(self._root, "trash")
+        for name in os.listdir(trash) if os.path.isdir(trash) else []:
+            shutil.rmtree(os.path.join(trash, name), ignore_errors=True)
+
+    # --- settings
+
+    def _settings(self) -> StoreFile:
+        """Return what ``STORE`` says now."""
+        try:
+            found = os.stat(os.path.join(self._root, storefile.NAME))
+        except FileNotFoundError as exc:
+            raise NotFoundError(f"the store {self._root} is gone") from exc
+        seen = (found.st_ino, found.st_mtime_ns)
+        if seen != self._seen:
+            self._store, self._seen = storefile.read(self._root), seen
+        return self._store
+
+    def _agree(self, store: StoreFile) -> None:
+        if store.space != self._agreed:
+            raise EmbedderMismatchError(
+                f"{self._root} was embedded anew with another model meanwhile; nothing was changed: open it again"
+            )
+
+    def _may_write(self) -> None:
+        if not self._rules.writable:
+            raise ReadOnlyError(f"{self._root} was opened with read_only=True; nothing was changed")
+
+    def _forked(self) -> None:
+        """Begin anew in a child process: locks and files belong to the parent."""
+        self._guard = Lock()
+        self._drawers = OrderedDict()
+
+
+def _prepare(root: str, *, create: bool) -> None:
+    """Make sure that ``root`` is a store."""
+    if os.path.exists(root) and not os.path.isdir(root):
+        raise ConfigurationError(f"{root} is a file: a store is a folder")
+    if storefile.exists(root):
+        return
+    occupied = os.path.isdir(root) and any(
+        name != "LOCK" and not name.startswith("STORE.") for name in os.listdir(root)
+    )
+    if occupied:
+        raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")
+    if not create:
+        raise NotFoundError(f"there is no store in {root}")
+    disk.make_folder(root)
+    lock = FileLock(os.path.join(root, "LOCK"))
+    lock.acquire(10.0)
+    try:
+        if not storefile.exists(root):
+            storefile.write(root, StoreFile(secrets.token_bytes(16)))
+    finally:
+        lock.release()
+
+
+def _after_fork() -> None:
+    for store in list(_stores):
+        store._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,75 @@
+"""One writer of a user at a time, across processes: ``flock`` on a file, freed by the kernel when a process dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import time
+from contextlib import suppress
+from typing import Final
+
+from ..errors import ConfigurationError, StoreLockedError
+from .disk import File
+
+_FIRST_WAIT: Final = 0.0005
+_LONGEST_WAIT: Final = 0.02
+
+
+class FileLock:
+    """An exclusive lock on ``path``; not reentrant, held by at most one thread of its owner."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: File | None = None
+
+    def acquire(self, timeout: float) -> None:
+        """Take the lock; ``StoreLockedError`` names the holder when ``timeout`` seconds were not enough.
+
+        Raises ``FileNotFoundError`` when the folder is gone.
+        """
+        deadline = time.monotonic() + timeout
+        wait = _FIRST_WAIT
+        while not self.try_acquire():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise StoreLockedError(
+                    f"{self._path} has been held for {timeout:g} s by process {self._holder()}; "
+                    "nothing was stored: retry, or end that process (a killed one frees its lock)"
+                )
+            time.sleep(min(left, wait * (0.5 + random.random())))
+            wait = min(_LONGEST_WAIT, wait * 2)
+
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free."""
+        while True:
+            if self._file is None:
+                self._file = File(self._path, write=True, create=True)
+            try:
+                fcntl.flock(self._file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            except OSError as exc:
+                raise ConfigurationError(
+                    f"{self._path} cannot be locked ({exc.strerror}): a store needs a file system with locks"
+                ) from exc
+            if self._is_current(self._file):
+                with suppress(OSError):  # a full disk: the pid only helps the message
+                    os.pwrite(self._file.fd, b"%-20d\n" % os.getpid(), 0)
+                return True
+            self._file = None  # the folder was removed and made again meanwhile
+
+    def release(self) -> None:
+        """Free the lock."""
+        if self._file is not None:
+            fcntl.flock(self._file.fd, fcntl.LOCK_UN)
+
+    def _is_current(self, file: File) -> bool:
+        try:
+            return os.stat(self._path).st_ino == file.inode
+        except FileNotFoundError:
+            return False
+
+    def _holder(self) -> str:
+        text = self._file.read(0, 20).decode("ascii", "replace").strip() if self._file is not None else ""
+        return text or "unknown"

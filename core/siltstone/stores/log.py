@@ -1,0 +1,294 @@
+"""The documents of one user on disk: numbered segments of framed lines, the truth of the store.
+
+``docs.000001.jsonl`` begins with a frame of number 0 that names the user; frames of documents count from 1 through
+all segments. Only the last segment grows; its successor is announced in its last frame.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+
+from ..errors import SiltstoneError
+from . import disk
+from .disk import File
+from .frames import Damage, Frame, frame, is_unfinished, parse, scan, size_of
+
+SEGMENT_SIZE: Final = 64 << 20
+"""Bytes after which a new segment is begun."""
+_NAME: Final = re.compile(r"docs\.(\d{6})\.jsonl")
+_FIRST_READ: Final = 1_024
+"""Bytes read at once for one document; most fit."""
+
+
+class Vanished(Exception):
+    """The user's folder was removed, or the log was cut, under our feet: read it anew."""
+
+
+@dataclass
+class Segment:
+    """One file: how far its complete commits have been read.
+
+    ``sealed``: another segment follows; ``ragged``: it ends with damage that is no whole line.
+    """
+
+    number: int
+    file: File
+    inode: int
+    end: int = 0
+    sealed: bool = False
+    ragged: bool = False
+
+
+@dataclass
+class News:
+    """What a read of the log brought: new frames with their places, and frames that lie elsewhere now.
+
+    ``moved`` maps a segment that was rewritten to ``(number, place)`` of the known frames in it.
+    """
+
+    frames: list[tuple[int, Frame]] = field(default_factory=list)
+    moved: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+
+class Log:
+    """The segments of one user. Appending, repairing and rewriting need the user's lock."""
+
+    def __init__(self, folder: str, user_id: str, *, durable: bool, writable: bool) -> None:
+        self._folder, self._user_id, self._durable, self._writable = folder, user_id, durable, writable
+        self._segments: dict[int, Segment] = {}
+        self._fresh_segment = False
+        self.next_number = 1
+        self.born = ""
+        self.torn = False
+        self.damage: list[tuple[str, int, int]] = []
+
+    # --- reading
+
+    def changed(self) -> bool:
+        """Return whether there may be something to read: one system call."""
+        if not self._segments:
+            return os.path.exists(self._path(1)) or bool(_numbers(self._folder))
+        last = self._last
+        try:
+            found = os.stat(last.file.path)
+        except FileNotFoundError:
+            raise Vanished(last.file.path) from None
+        if found.st_ino == last.inode and found.st_size < last.end:
+            raise Vanished(last.file.path)
+        if found.st_ino != last.inode or found.st_size != last.end:
+            return True
+        return last.sealed and os.path.exists(self._path(last.number + 1))
+
+    def read(self) -> Iterator[News]:
+        """Yield what has been committed since the last read, segment by segment."""
+        known = self.next_number
+        numbers = _numbers(self._folder)
+        for number in numbers:
+            segment = self._segments.get(number)
+            if segment is not None:
+                segment.sealed = segment.sealed or number != numbers[-1]
+            if segment is None or os.stat(segment.file.path).st_ino != segment.inode:
+                segment = self._segments[number] = self._open(number)
+                segment.sealed = number != numbers[-1]
+                yield self._read_on(segment, known)
+            elif segment.file.size > segment.end:
+                yield self._read_on(segment, known)
+
+    def _read_on(self, segment: Segment, known: int) -> News:
+        data = segment.file.read(segment.end, segment.file.size - segment.end)
+        news, pending, base = News(), [], segment.end
+        moved: list[tuple[int, int]] = []
+        self.torn = False
+        for piece in scan(data):
+            if isinstance(piece, Damage):
+                rest = data[piece.start : piece.end]
+                if piece.tail and not segment.sealed and is_unfinished(rest):
+                    self.torn = True
+                    break
+                self.damage.append((segment.file.path, base + piece.start, base + piece.end))
+                segment.ragged = piece.tail and rest[-1:] != b"\n"
+            else:
+                pending.append(piece)
+            if isinstance(piece, Damage) or piece.last:  # a commit broken by damage counts: it was whole once
+                segment.end = base + piece.end
+                for found in pending:
+                    place = segment.number << 32 | base + found.start
+                    if not found.number:
+                        self._header(found)
+                    elif found.number < known:
+                        moved.append((found.number, place))
+                    else:
+                        news.frames.append((place, found))
+                        self.next_number = max(self.next_number, found.number + 1)
+                        if found.document.startswith(b'{"next":'):
+                            segment.sealed = True
+                pending = []
+        self.torn = self.torn or bool(pending)
+        if moved or not base:
+            news.moved[segment.number] = moved
+        return news
+
+    def _header(self, found: Frame) -> None:
+        born = str(orjson.loads(found.document)["born"])
+        if self.born not in ("", born):
+            raise Vanished(self._folder)  # removed, and begun anew
+        self.born = born
+
+    def load(self, place: int, number: int) -> bytes | None:
+        """Return the document of a frame, or ``None`` if no such frame that checks lies there."""
+        segment = self._segments.get(place >> 32)
+        if segment is None:
+            return None
+        start = place & 0xFFFFFFFF
+        data = segment.file.read(start, _FIRST_READ)
+        size = size_of(data)
+        if size is not None and size > len(data):
+            data += segment.file.read(start + len(data), size - len(data))
+        found = parse(data)
+        return found.document if found is not None and found.number == number else None
+
+    # --- writing, under the user's lock
+
+    def repair(self) -> str | None:
+        """Cut an unfinished write off the end; return what was done, if anything."""
+        if not self._segments:
+            return None
+        last = self._last
+        extra = last.file.size - last.end
+        if extra <= 0:
+            return None
+        last.file.truncate(last.end)
+        last.file.sync()
+        self.torn = False
+        return f"{os.path.basename(last.file.path)}: cut {extra} bytes of an unfinished write"
+
+    def append(self, documents: Sequence[bytes]) -> list[int]:
+        """Write documents as one commit, on disk when it returns; return their places.
+
+        What cannot be written whole is taken back, and the error raised.
+        """
+        last = self._last if self._segments else None
+        if last is None or last.end >= SEGMENT_SIZE or self._fresh_segment:
+            last = self._begin(last)
+        number, offset = self.next_number, last.end
+        frames, places = [], []
+        if last.ragged:  # frames begin on a line of their own
+            frames.append(b"\n")
+            offset += 1
+        if not offset:
+            header = frame(0, self._introduction(last.number), True)
+            frames.append(header)
+            offset += len(header)
+        for position, document in enumerate(documents, 1):
+            framed = frame(number, document, position == len(documents))
+            places.append(last.number << 32 | offset)
+            frames.append(framed)
+            offset += len(framed)
+            number += 1
+        self._write(last, b"".join(frames))
+        last.end, last.ragged, self.next_number = offset, False, number
+        return places
+
+    def _write(self, last: Segment, data: bytes) -> None:
+        writer = last.file
+        try:
+            writer.write(data, last.end)
+            if self._durable:
+                writer.sync()
+                if not last.end:
+                    disk.sync_folder(self._folder)
+        except SiltstoneError:
+            self._fresh_segment = last.end > 0  # readers may have seen it: never reuse these bytes
+            writer.truncate(last.end)
+            raise
+
+    def _begin(self, last: Segment | None) -> Segment:
+        """Announce and create the next segment."""
+        number = 1 if last is None else last.number + 1
+        if last is not None and not last.sealed:
+            self._fresh_segment = False
+            announcement = frame(self.next_number, orjson.dumps({"next": number}), True)
+            self._write(last, announcement)
+            last.end += len(announcement)
+            last.sealed = True
+            self.next_number += 1
+        file = File(self._path(number), write=True, create=True)
+        segment = self._segments[number] = Segment(number, file, file.inode)
+        return segment
+
+    def _introduction(self, segment: int) -> bytes:
+        self.born = self.born or os.urandom(4).hex()
+        return orjson.dumps({"user": self._user_id, "segment": segment, "born": self.born})
+
+    def rewrite(self, number: int, drop: Set[int]) -> tuple[Segment, list[tuple[int, int]]]:
+        """Write a segment anew without some frames and without damage, to be passed to ``install``.
+
+        Returns it with the ``(number, place)`` of the frames kept.
+        """
+        segment = self._segments[number]
+        data = segment.file.read(0, segment.end)
+        kept: list[bytes] = []
+        places: list[tuple[int, int]] = []
+        offset = 0
+        for piece in scan(data):
+            if isinstance(piece, Damage) or piece.number in drop:
+                continue
+            framed = frame(piece.number, piece.document, True)  # each commit in here is whole
+            places.append((piece.number, number << 32 | offset))
+            kept.append(framed)
+            offset += len(framed)
+        disk.replace(segment.file.path, b"".join(kept))
+        fresh = self._open(number)
+        fresh.end, fresh.sealed = offset, segment.sealed
+        return fresh, places
+
+    def install(self, fresh: Segment) -> None:
+        """Read from a rewritten segment from now on."""
+        self._segments[fresh.number] = fresh
+        self.damage = [piece for piece in self.damage if piece[0] != fresh.file.path]
+
+    # --- files
+
+    @property
+    def segments(self) -> Iterable[int]:
+        """Numbers of the segments, ascending."""
+        return sorted(self._segments)
+
+    def bytes(self) -> int:
+        """Size on disk."""
+        return sum(segment.file.size for segment in self._segments.values())
+
+    @property
+    def _last(self) -> Segment:
+        return self._segments[max(self._segments)]
+
+    def _open(self, number: int) -> Segment:
+        path = self._path(number)
+        file = File(path, write=self._writable)
+        return Segment(number, file, file.inode)
+
+    def _path(self, number: int) -> str:
+        return os.path.join(self._folder, f"docs.{number:06d}.jsonl")
+
+
+def read_user(folder: str) -> str | None:
+    """Return the id that a user's folder names, from the first segment whose head checks."""
+    for number in _numbers(folder):
+        found = parse(File(os.path.join(folder, f"docs.{number:06d}.jsonl")).read(0, 1 << 16))
+        if found is not None and not found.number:
+            return str(orjson.loads(found.document)["user"])
+    return None
+
+
+def _numbers(folder: str) -> list[int]:
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))

@@ -1,0 +1,184 @@
+"""The vectors of one user on disk: fixed rows of number, text hash, checksum and float16 values.
+
+A row names the frame whose record it belongs to and the hash of that record's text. Rows are only appended; a slot
+is never used twice. A row that does not check, or does not fit its record, is ignored and embedded again. Vectors
+can be made anew from the documents, so that their rows need no sync of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from ..index.vectors import Halves, Rows
+from . import disk
+from .disk import File
+
+_NAME: Final = re.compile(r"vectors\.(\d{4})x(\d+)\.(\d{6})\.f16")
+_SEGMENT_SIZE: Final = 64 << 20
+_SLOT_BITS: Final = 16
+"""A slot is the segment, and the row in it in so many bits."""
+
+
+@dataclass(frozen=True)
+class VectorRows:
+    """Rows of the file: slots, numbers of frames, text hashes ``(n,)``, float16 vectors ``(n, dim)``."""
+
+    slots: Rows
+    numbers: npt.NDArray[np.int64]
+    hashes: npt.NDArray[np.int64]
+    halves: Halves
+
+
+class VectorFile:
+    """The vector segments of one user and one embedding space of width ``dim``."""
+
+    def __init__(self, folder: str, space: int, dim: int, *, writable: bool) -> None:
+        self.space, self.dim = space, dim
+        self._folder, self._writable = folder, writable
+        self._row = np.dtype(
+            [("crc", "<u4"), ("zero", "<u4"), ("number", "<i8"), ("hash", "<i8"), ("half", "<f2", (dim,))]
+        )
+        self._most = max(1_024, min(1 << _SLOT_BITS, _SEGMENT_SIZE // self._row.itemsize))
+        self._files: dict[int, File] = {}
+        self._maps: dict[int, npt.NDArray[Any]] = {}
+        self._read = 0
+        self.bad = 0
+
+    def append(self, numbers: Sequence[int], hashes: Sequence[int], halves: Halves) -> Rows:
+        """Append rows and return their slots. Needs the user's lock."""
+        rows = np.zeros(len(numbers), self._row)
+        rows["number"], rows["hash"], rows["half"] = numbers, hashes, halves
+        size = self._row.itemsize
+        data = rows.tobytes()
+        rows["crc"] = [crc32(data[i * size + 4 : (i + 1) * size]) for i in range(len(rows))]
+        slots: list[int] = []
+        while len(slots) < len(rows):
+            segment, start = self._place()
+            some = rows[len(slots) : len(slots) + self._most - start]
+            self._file(segment).write(some.tobytes(), start * size)
+            slots.extend(range(segment << _SLOT_BITS | start, (segment << _SLOT_BITS | start) + len(some)))
+        return np.array(slots, np.int32)
+
+    def _place(self) -> tuple[int, int]:
+        """Return the segment to append to and the row to begin with, behind anything torn."""
+        segment = max(self.segments(), default=0)
+        used = -(-self._file(segment).size // self._row.itemsize)
+        return (segment, used) if used < self._most else (segment + 1, 0)
+
+    def sync(self) -> None:
+        """Return when all rows are on disk."""
+        for file in self._files.values():
+            file.sync()
+
+    def news(self) -> list[VectorRows]:
+        """Return the rows that check and were appended since the last call."""
+        found = []
+        for segment in self.segments():
+            start = max(0, self._read - (segment << _SLOT_BITS))
+            if start >= self._most:
+                continue
+            rows = self._mapped(segment)[start:]
+            if len(rows):
+                found.append(self._checked(rows, segment << _SLOT_BITS | start))
+                self._read = (segment << _SLOT_BITS) + start + len(rows)
+        return found
+
+    def skip(self, slots: int) -> None:
+        """Begin ``news`` behind these slots: a cache knows them."""
+        self._read = slots
+
+    @property
+    def known(self) -> int:
+        """Slots that ``news`` has been through."""
+        return self._read
+
+    def gather(self, slots: Rows) -> Halves:
+        """Return the vectors at slots, ``(n, dim)``; nan where a row does not check."""
+        out: Halves = np.empty((len(slots), self.dim), np.float16)
+        segments = slots >> _SLOT_BITS
+        for segment in np.unique(segments).tolist():
+            here = np.flatnonzero(segments == segment)
+            index = slots[here] & ((1 << _SLOT_BITS) - 1)
+            rows = self._mapped(segment, int(index.max()) + 1)[index]
+            out[here] = rows["half"]
+            bad = ~_check(rows)
+            if bad.any():
+                out[here[bad]] = np.nan
+                self.bad += int(np.count_nonzero(bad & (rows["number"] != 0)))
+        return out
+
+    def erase(self, numbers: npt.NDArray[np.int64]) -> None:
+        """Overwrite the rows of these frames with zeros, on disk when it returns. Needs the user's lock."""
+        size = self._row.itemsize
+        for segment in self.segments():
+            rows = np.flatnonzero(np.isin(self._mapped(segment)["number"], numbers))
+            if len(rows):
+                file = self._file(segment)
+                for row in rows.tolist():
+                    file.write(bytes(size), row * size)
+                file.sync()
+
+    def segments(self) -> list[int]:
+        """Return the numbers of the segments that exist, ascending."""
+        return sorted(number for number, space, _, _ in listed(self._folder) if space == self.space)
+
+    def bytes(self) -> int:
+        """Size on disk."""
+        return sum(self._file(segment).size for segment in self.segments())
+
+    def _checked(self, rows: npt.NDArray[Any], first: int) -> VectorRows:
+        slots = np.arange(first, first + len(rows), dtype=np.int32)
+        good = _check(rows)
+        blank = rows["number"] == 0  # erased, or never written
+        self.bad += int(np.count_nonzero(~good & ~blank))
+        good &= ~blank
+        rows = rows[good]
+        return VectorRows(slots[good], rows["number"], rows["hash"], np.ascontiguousarray(rows["half"]))
+
+    def _file(self, segment: int) -> File:
+        file = self._files.get(segment)
+        if file is None:
+            path = os.path.join(self._folder, f"vectors.{self.space:04d}x{self.dim}.{segment:06d}.f16")
+            file = self._files[segment] = File(path, write=self._writable, create=self._writable)
+        return file
+
+    def _mapped(self, segment: int, least: int = -1) -> npt.NDArray[Any]:
+        """Return the rows of a segment, mapped; at least the first ``least``, or all."""
+        mapped = self._maps.get(segment)
+        if mapped is None or least < 0 or len(mapped) < least:
+            file = self._file(segment)
+            count = file.size // self._row.itemsize
+            if mapped is None or len(mapped) < count:
+                empty: npt.NDArray[Any] = np.empty(0, self._row)
+                mapped = np.memmap(file.path, self._row, "r", shape=(count,)) if count else empty
+                self._maps[segment] = mapped
+        return mapped
+
+
+def listed(folder: str) -> list[tuple[int, int, int, str]]:
+    """Return segment, space, width and path of the vector files in a user's folder."""
+    found = [(match, name) for name in os.listdir(folder) if (match := _NAME.fullmatch(name))]
+    return [(int(m[3]), int(m[1]), int(m[2]), os.path.join(folder, name)) for m, name in found]
+
+
+def drop_others(folder: str, space: int) -> None:
+    """Remove the vector files of other embedding spaces."""
+    for _, other, _, path in listed(folder):
+        if other != space:
+            disk.unlink(path)
+
+
+def _check(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    size = rows.dtype.itemsize
+    data = memoryview(rows.tobytes())
+    sums = np.fromiter((crc32(data[i + 4 : i + size]) for i in range(0, len(data), size)), np.uint32, len(rows))
+    good: npt.NDArray[np.bool_] = sums == rows["crc"]
+    return good
