@@ -53,7 +53,7 @@ class Arm:
         ``sessions`` ``(n,)`` and ``sizes`` ``(sessions,)`` say which rows belong together; rows of a session that
         are not in ``top`` count as the least. A row without a session stands for itself.
         """
-        floor = float(self._normal(np.zeros(1) + self._least)[0])
+        floor = float(self._normal(np.full(1, self._least))[0])
         best = np.full(len(sizes) + 1, floor)
         codes, z = sessions[self.top], self.z(self.top)
         order = np.lexsort((-z, codes))
@@ -71,8 +71,7 @@ class Arm:
     def _normal(self, scores: npt.NDArray[np.floating]) -> Array:
         if self._deviation < 1e-9:
             return np.zeros(len(scores))
-        known = np.nan_to_num(scores.astype(np.float64), nan=self._least)
-        normal: Array = (np.maximum(known, self._least) - self._mean) / self._deviation
+        normal: Array = (np.fmax(scores, self._least) - self._mean) / self._deviation  # fmax takes nan for the least
         return normal
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..protocols import UNKNOWN, Candidates, Ints
-from ..records import micros
+from ..records import ROLES, micros
 from .arm import DEPTH, Arm
 from .lexical import bm25
 from .parts import Arms, evidence, form, standing
@@ -75,9 +75,9 @@ def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
 
 def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[int, tuple[int, ...]]]:
     """Return which of the rows stay, as indices, when of each text by one speaker only the newest that holds does."""
-    keys = np.stack([candidates.text_hash[rows], candidates.speaker[rows], candidates.role[rows]], axis=1)
-    _, first, group, size = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    if len(first) == len(rows):
+    said_by = candidates.speaker[rows] * len(ROLES) + candidates.role[rows]
+    texts, group, size = np.unique(candidates.text_hash[rows] + said_by, return_inverse=True, return_counts=True)
+    if len(texts) == len(rows):
         return np.arange(len(rows)), {}
     occurred, until = candidates.occurred_at[rows], candidates.valid_until[rows]
     time = np.where(occurred == UNKNOWN, candidates.said_at[rows], occurred)
@@ -85,7 +85,7 @@ def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[
     stays = np.ones(len(rows), bool)
     twins: dict[int, tuple[int, ...]] = {}
     for code in np.flatnonzero(size > 1):
-        members = np.flatnonzero(group.reshape(-1) == code)
+        members = np.flatnonzero(group == code)
         newest = members[np.lexsort((candidates.keys[rows[members]], time[members], holds[members]))[-1]]
         stays[members] = False
         stays[newest] = True
