@@ -9,7 +9,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
@@ -23,8 +23,8 @@ logger = logging.getLogger("siltstone")
 class Outbox:
     """Messages that wait to be stored, oldest first. Thread-safe; it never raises what the memory raises.
 
-    ``waiting`` is the list it works on: one JSON-safe mapping per message, as ``TieredMemory.add`` takes them, and
-    its ``session_id``. Every message gets an id before the first attempt, so a retry stores nothing twice.
+    ``waiting`` is the list it works on, one JSON-safe mapping per message. Give messages an id where a first attempt
+    may have arrived although it failed: it makes the retry store nothing twice.
     """
 
     def __init__(self, waiting: list[dict[str, Any]] | None = None) -> None:
@@ -45,7 +45,7 @@ class Outbox:
         dropped, since it would be refused again.
         """
         earlier = self._take(session_id)
-        batch = [*earlier, *(m if m.id else replace(m, id=secrets.token_hex(10)) for m in messages)]
+        batch = [*earlier, *messages]
         if not batch:
             return []
         try:
@@ -112,7 +112,8 @@ def _add(session_id: str, batch: Sequence[Message]) -> Call:
 
 def _frozen(message: Message, session_id: str, now: datetime) -> dict[str, Any]:
     item = {key: value for key, value in asdict(message).items() if value is not None}
-    return {**item, "created_at": (message.created_at or now).isoformat(), "session_id": session_id}
+    created_at = (message.created_at or now).isoformat()
+    return {"id": secrets.token_hex(10), **item, "created_at": created_at, "session_id": session_id}
 
 
 def _thawed(item: dict[str, Any]) -> Message:

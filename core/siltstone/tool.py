@@ -4,9 +4,7 @@ A tool answers with text that a model can read, also when something went wrong: 
 What it recalls is fenced as data, and every memory is shown with the id by which it can be corrected or forgotten.
 """
 
-from __future__ import annotations
-
-import re
+import re  # no postponed annotations here: frameworks read them to describe the tools' arguments
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
@@ -73,7 +71,7 @@ class MemoryTools:
     ``top_k`` is how many memories a search shows at most. ``session_id`` is noted on what is remembered.
     """
 
-    def __init__(self, memory: TieredMemory, *, top_k: int = 5, session_id: str | None = None) -> None:
+    def __init__(self, memory: "TieredMemory", *, top_k: int = 5, session_id: str | None = None) -> None:
         self._memory = memory
         self._top_k = top_k
         self._session_id = session_id

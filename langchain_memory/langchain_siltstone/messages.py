@@ -7,6 +7,7 @@ differs from a plain message's defaults stays as it came in ``metadata["langchai
 
 from __future__ import annotations
 
+import secrets
 from typing import Any, Final
 
 from langchain_core.messages import (
@@ -30,8 +31,9 @@ _TYPES: Final = {"user": "human", "assistant": "ai", "system": "system", "tool":
 
 
 def to_message(message: BaseMessage) -> Message:
-    """Return the message as siltstone stores it; chunks are made whole, artifacts that are not JSON become text.
+    """Return the message as siltstone stores it: chunks made whole, artifacts that are not JSON as text.
 
+    A message without an id gets one of its own: it is new, whatever was said or forgotten before.
     Raises ``InvalidInputError`` for a ``RemoveMessage``, which says nothing.
     """
     if isinstance(message, RemoveMessage):
@@ -50,8 +52,8 @@ def to_message(message: BaseMessage) -> Message:
         parts["type"] = message.type
     if parts or not content.strip():
         metadata[OWN] = parts
-    supplied = message.id if message.id and not message.id.startswith(TURN_PREFIX) else None
-    return Message(role, content, name=name, id=supplied, metadata=metadata or None)
+    given = message.id if message.id and not message.id.startswith(TURN_PREFIX) else None
+    return Message(role, content, name=name, id=given or secrets.token_hex(10), metadata=metadata or None)
 
 
 def to_langchain(message: Message) -> BaseMessage:

@@ -1,0 +1,63 @@
+"""A user's memory as LlamaIndex's own files: a persisted ``FaissVectorStore`` with its docstore."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import faiss
+from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.vector_stores.faiss import FaissVectorStore
+
+from siltstone import InvalidInputError, TieredMemory
+
+from .retriever import to_node
+
+
+def export_faiss(
+    memory: TieredMemory,
+    folder: str | os.PathLike[str],
+    *,
+    embed_model: BaseEmbedding,
+    kinds: Sequence[str] | None = None,
+) -> int:
+    """Write the live records of a user to ``folder`` as a LlamaIndex storage folder; return how many.
+
+    The vectors are ``embed_model``'s, which has to be the one that the index is queried with later; they have unit
+    length and are compared by inner product, so that scores are cosines. ``kinds`` chooses among kinds of records,
+    default all. ``folder`` appears when all of it is on disk. O(records) calls of the model, in its batches.
+
+    Raises ``InvalidInputError`` where ``folder`` exists and is not empty, or there is nothing to write.
+
+    Example::
+
+        export_faiss(memory, "./alice-index", embed_model=Settings.embed_model)
+        vectors = FaissVectorStore.from_persist_dir("./alice-index")
+        storage = StorageContext.from_defaults(vector_store=vectors, persist_dir="./alice-index")
+        index = load_index_from_storage(storage)
+    """
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InvalidInputError(f"{target} exists and is not an empty folder: nothing was written; choose another")
+    nodes = [to_node(record) for record in memory.records(kinds=kinds)]
+    if not nodes:
+        raise InvalidInputError(f"{memory.user_id!r} has no records to export: nothing was written")
+    for node, vector in zip(nodes, embed_model.get_text_embedding_batch([n.text for n in nodes]), strict=True):
+        length = sum(value * value for value in vector) ** 0.5 or 1.0
+        node.embedding = [value / length for value in vector]
+    store = FaissVectorStore(faiss_index=faiss.IndexFlatIP(len(nodes[0].embedding or ())))
+    storage = StorageContext.from_defaults(vector_store=store)
+    VectorStoreIndex(nodes, storage_context=storage, embed_model=embed_model)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    half_done = tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        storage.persist(half_done)
+        os.replace(half_done, target)
+    except BaseException:
+        shutil.rmtree(half_done, ignore_errors=True)
+        raise
+    return len(nodes)

@@ -1,0 +1,80 @@
+"""What is new in a transcript that an application sends again and again. Pure.
+
+Messages are compared by what they say (``content_key``), never by position: a front end may send the last few turns,
+leave out calls to tools, or take an answer back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from siltstone.records import Message
+from siltstone.tiers.restart import current, is_restart
+
+from .messages import content_key
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What makes a session say what a transcript says.
+
+    ``additions`` are its messages that are not stored yet. ``keep`` lists the ids of all of it, in order, ``None``
+    for each addition, where that is not just what the session says with the additions at its end.
+    """
+
+    additions: tuple[Message, ...] = ()
+    keep: tuple[str | None, ...] | None = None
+
+
+def plan_set(stored: Sequence[Message], wanted: Sequence[Message]) -> Plan:
+    """Decide what a session whose messages are ``stored`` lacks to say what ``wanted`` says."""
+    now = current(stored)
+    if _continues(wanted, now):
+        return Plan(tuple(wanted[len(now) :]))
+    spoken = [message for message in now if not _is_tool_talk(message)]
+    if not any(map(_is_tool_talk, wanted)) and _continues(wanted, spoken):
+        return Plan(tuple(wanted[len(spoken) :]))
+    free: dict[str, list[str]] = defaultdict(list)
+    shown = {message.id for message in now}
+    for message in [*now, *(m for m in stored if m.id not in shown and not is_restart(m))]:
+        if message.id is not None:
+            free[content_key(message)].append(message.id)
+    found = [free[key].pop(0) if free[key] else None for key in _keys(wanted)]
+    return Plan(tuple(m for m, id in zip(wanted, found, strict=True) if id is None), tuple(found))
+
+
+def unseen(stored: Sequence[Message], recent: Sequence[Message], session_id: str) -> tuple[Message, ...]:
+    """Return what of the newest messages of a conversation is not stored yet, with ids made from what they say.
+
+    ``recent`` continues ``stored``, overlaps its end, or lies within it.
+    """
+    old, new = _keys(stored), _keys(recent)
+    if any(old[n : n + len(new)] == new for n in range(len(old) - len(new), -1, -1)):
+        return ()
+    overlap = next(n for n in range(min(len(old), len(new)), -1, -1) if n == 0 or old[-n:] == new[:n])
+    return _named(recent[overlap:], stored, session_id)
+
+
+def _named(messages: Sequence[Message], stored: Sequence[Message], session_id: str) -> tuple[Message, ...]:
+    """Give each message an id from its session, what it says, and how often that was said before."""
+    times = Counter(_keys(stored))
+    named = []
+    for message, key in zip(messages, _keys(messages), strict=True):
+        named.append(dataclasses.replace(message, id=f"{session_id}:{key}:{times[key]}"))
+        times[key] += 1
+    return tuple(named)
+
+
+def _keys(messages: Sequence[Message]) -> list[str]:
+    return [content_key(message) for message in messages]
+
+
+def _continues(longer: Sequence[Message], known: Sequence[Message]) -> bool:
+    return _keys(longer[: len(known)]) == _keys(known)
+
+
+def _is_tool_talk(message: Message) -> bool:
+    return message.role == "tool" or (message.role == "assistant" and not message.content.strip())

@@ -1,0 +1,50 @@
+"""What the LlamaIndex tests share: a store on disk, and models that keep what they were sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siltstone import BackendUnavailableError, TieredMemory
+from siltstone.testing import HashEmbedder, WordCounter
+
+FACT = "I'm Alice, a front-end engineer in Shenzhen."
+
+
+@pytest.fixture(autouse=True)
+def event_loop_of_this_test() -> Iterator[None]:
+    """LlamaIndex asks for the thread's event loop outside of coroutines, and would leave a new one unclosed."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+class FlakyMemory(TieredMemory):
+    """A memory whose store does not answer while ``failing``, as one whose disk or server is gone."""
+
+    failing = False
+
+    def _open_engine(self) -> Any:
+        if self.failing:
+            raise BackendUnavailableError("the store does not answer, as this test asked for")
+        return super()._open_engine()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the store of a test is."""
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def tiered(folder: Path) -> Iterator[TieredMemory]:
+    """Alice's memory, in which she introduced herself on Monday."""
+    with FlakyMemory.open(folder, user_id="alice", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([("user", FACT), ("assistant", "Nice to meet you, Alice!")], session_id="monday")
+        yield memory
