@@ -7,7 +7,7 @@ table of rows. New rows go to a small flat tail, the only part that changes, und
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -58,14 +58,21 @@ class Vectors:
         self._parts: tuple[_Part, ...] = ()
         self._tail = faiss.IndexFlatIP(dim)
         self._tail_start = 0
+        self._sum = np.zeros(dim, np.float64)
+        self.mean: Floats = np.zeros(dim, np.float32)
+        self._renew_at = 1
 
     @property
     def count(self) -> int:
         """Number of positions, those of dead rows included."""
         return self._tail_start + int(self._tail.ntotal)
 
-    def add(self, rows: Rows, vectors: Halves) -> None:
-        """Append the vectors of rows. One writer at a time."""
+    def add(self, rows: Rows, vectors: Halves) -> Iterator[tuple[Rows, Floats]]:
+        """Append the vectors of rows; yield rows and their products with the ``mean`` of all. One writer at a time.
+
+        The mean is taken anew whenever the vectors have grown by a quarter, and with it the products of older rows,
+        as far as they are in a flat index.
+        """
         for first in range(0, len(rows), _TAIL):
             some = self.floats(vectors[first : first + _TAIL])
             with self._lock:
@@ -76,8 +83,21 @@ class Vectors:
                     self._rows = grown
                 self._rows[self.count : end] = rows[first : first + _TAIL]
                 self._tail.add(some)
+            self._sum += some.sum(axis=0, dtype=np.float64)
+            if end >= self._renew_at:
+                self.mean = (self._sum / end).astype(np.float32)
+                self._renew_at = end + (end >> 2) + 1
+                yield from self._products()
+            else:
+                yield rows[first : first + _TAIL], some @ self.mean
             if self._tail.ntotal >= _TAIL:
                 self._seal()
+
+    def _products(self) -> Iterator[tuple[Rows, Floats]]:
+        for part in (*self._parts, _Part(self._tail, self._tail_start, True)):
+            if part.exact:
+                positions, cosines = _all_of(part.index, self.mean)
+                yield self._rows[part.start + positions], cosines
 
     def floats(self, halves: Halves) -> Floats:
         """Return float16 rows as float32; FAISS converts faster than numpy."""

@@ -26,7 +26,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ..errors import ConfigurationError, EmbedderMismatchError, InvalidInputError, NotFoundError, ReadOnlyError
+from ..errors import ConfigurationError, EmbedderMismatchError, NotFoundError, ReadOnlyError
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, StoreStats
 from ..records import Record
 from . import disk, storefile
@@ -34,7 +34,7 @@ from .drawer import Drawer, Rules
 from .lock import FileLock
 from .log import Vanished, read_user
 from .shelf import Shelf
-from .shelves import ShelfStore, counts, same_space
+from .shelves import ShelfStore, check_user_id, counts, same_space
 from .storefile import StoreFile, user_folder
 
 _OPEN_USERS: Final = 64
@@ -87,6 +87,9 @@ class FolderStore(ShelfStore):
     def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
         """Write all items or none; on disk when it returns."""
         store = self._settings()
+        self._may_write()
+        if not puts:
+            return Commit(self.revision(user_id))
         if any(put.vector is not None for put in puts):
             self._agree(store)
         dim = store.fingerprint.dim if store.fingerprint else None
@@ -120,6 +123,7 @@ class FolderStore(ShelfStore):
     def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
         """Attach vectors to records whose text is still the same; return how many were attached."""
         store = self._settings()
+        self._may_write()
         self._agree(store)
         if not self._exists(user_id):
             return 0
@@ -190,7 +194,6 @@ class FolderStore(ShelfStore):
 
     def _writing(self, user_id: str, act: Callable[[Drawer], _T]) -> _T:
         """Do something to a user's drawer, anew when another process removed it meanwhile."""
-        self._may_write()
         while True:
             disk.make_folder(self._folder(user_id))
             try:
@@ -214,12 +217,8 @@ class FolderStore(ShelfStore):
             self._drawers.pop(user_id, None)
 
     def _folder(self, user_id: str) -> str:
-        if not isinstance(user_id, str) or not user_id:
-            raise InvalidInputError("user_id must be a text that is not empty")
-        try:
-            return user_folder(self._root, user_id)
-        except UnicodeEncodeError as exc:
-            raise InvalidInputError(f"user_id {user_id!r} is no valid Unicode") from exc
+        check_user_id(user_id)
+        return user_folder(self._root, user_id)
 
     def _exists(self, user_id: str) -> bool:
         return user_id in self._drawers or os.path.isdir(self._folder(user_id))

@@ -10,14 +10,13 @@ from typing import Final
 import numpy as np
 import orjson
 
-from ..errors import InvalidInputError
 from ..index.vectors import Halves, Rows
 from ..protocols import Commit, Fingerprint, Floats, Put, Stored, StoreStats
 from ..records import Record
 from .codec import decode
 from .plan import Planned, Refusals, plan
 from .shelf import Item, Shelf
-from .shelves import ShelfStore, counts, same_space
+from .shelves import ShelfStore, check_user_id, counts, same_space
 
 LOCATION: Final = ":memory:"
 
@@ -118,8 +117,7 @@ class _Drawer:
     """One user's documents and vectors, and the shelf over them."""
 
     def __init__(self, user_id: str) -> None:
-        if not isinstance(user_id, str) or not user_id:
-            raise InvalidInputError("user_id must be a text that is not empty")
+        check_user_id(user_id)
         self.user_id = user_id
         self.next_number = 1
         self._born = secrets.token_hex(4)

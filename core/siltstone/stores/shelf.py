@@ -20,7 +20,8 @@ from ..index.vectors import Halves, Rows, Vectors
 from ..protocols import UNKNOWN, Stored
 from ..records import KINDS, ROLES, TURN_PREFIX, Record, micros
 from ..text.keys import lexical_key, text_hash
-from ..text.tokenize import is_question, terms
+from ..text.tokenize import terms
+from ..text.traits import traits
 from .view import ALIVE, MESSAGE, NEVER, RECORD, Names, View, metadata_term, source_term
 
 _SPEC: Final = {
@@ -40,12 +41,13 @@ _SPEC: Final = {
     "valid_until": "i8",
     "expires_at": "i8",
     "importance": "f4",
-    "question": "?",
+    "traits": "u1",
     "text_hash": "i8",
     "lengths": "f4",
     "previous": "i4",
     "following": "i4",
     "slot": "i4",  # where the vector lies, or -1
+    "common": "f4",
 }
 _KIND: Final = {kind: code for code, kind in enumerate(KINDS)}
 _ROLE: Final = {role: code for code, role in enumerate(ROLES)}
@@ -204,12 +206,13 @@ class Shelf:
             micros(record.valid_until) if record is not None and record.valid_until else UNKNOWN,
             micros(record.expires_at) if record is not None and record.expires_at and not record.pinned else NEVER,
             record.importance if record is not None and record.importance is not None else np.nan,
-            record is not None and is_question(record.text),
+            traits(record.text) if record is not None else 0,
             text_hash(record.text) if record is not None else 0,
             words,
             -1,
             -1,
             -1,
+            np.nan,
         )
         for column, value in zip(cells.values(), values, strict=True):
             column.append(value)
@@ -256,7 +259,8 @@ class Shelf:
         if self.vectors is None:
             self.vectors = Vectors(vectors.shape[1], self._halves)
         self.rows["slot"][rows] = slots
-        self.vectors.add(rows, vectors)
+        for some, likeness in self.vectors.add(rows, vectors):
+            self.rows["common"][some] = likeness
 
     def _halves(self, rows: Rows) -> Halves:
         """Return the vectors of rows, nan where there is none."""
@@ -271,6 +275,7 @@ class Shelf:
     def drop_vectors(self) -> None:
         """Forget every vector: the embedding space is another."""
         self.rows["slot"][: self.rows.count] = -1
+        self.rows["common"][: self.rows.count] = np.nan
         self.vectors = None
 
     # --- life and neighbours

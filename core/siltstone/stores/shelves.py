@@ -142,6 +142,16 @@ class ShelfStore(ABC):
         return list(rows), np.stack(kept) if kept else np.empty((0, dim or 0), np.float16)
 
 
+def check_user_id(user_id: str) -> None:
+    """Raise ``InvalidInputError`` for an id that cannot name a user."""
+    if not isinstance(user_id, str) or not user_id:
+        raise InvalidInputError("user_id must be a text that is not empty")
+    try:
+        user_id.encode()
+    except UnicodeEncodeError as exc:
+        raise InvalidInputError(f"user_id {user_id!r} is no valid Unicode") from exc
+
+
 def same_space(a: Fingerprint, b: Fingerprint) -> bool:
     """Return whether vectors of two fingerprints may be compared."""
     if a.name != b.name or a.dim != b.dim:

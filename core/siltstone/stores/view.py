@@ -14,6 +14,7 @@ from ..index.postings import Snapshot
 from ..index.vectors import Vectors
 from ..protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
 from ..records import KINDS, micros
+from ..text.traits import ASKS
 from .codec import canonical
 
 ALIVE: Final = np.iinfo(np.int32).max
@@ -164,10 +165,12 @@ class View:
             occurred_at=rows["occurred_at"],
             valid_until=rows["valid_until"],
             importance=rows["importance"],
-            question=rows["question"],
+            question=(rows["traits"] & ASKS) != 0,
             text_hash=rows["text_hash"],
             dense=dense,
             speakers=tuple(self.speakers.names),
+            traits=rows["traits"],
+            common=rows["common"],
             pending=int(np.count_nonzero(eligible & (rows["slot"] < 0))),
         )
 
