@@ -1,0 +1,68 @@
+"""An embedder that is held to its contract: what it returns is checked before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from ..errors import ModelError
+from ..protocols import Embedder, Floats
+
+_TOLERANCE: Final = 1e-3
+"""How far from one a vector's length may be before it is scaled; float16 services stay below it."""
+
+
+class CheckedEmbedder:
+    """Any ``Embedder``, whose rows are float32, finite, of the announced width and of unit length.
+
+    Raises ``ModelError`` for anything else; vectors of another length are scaled.
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        """Identity of the model."""
+        return self.inner.name
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector."""
+        return self.inner.dim
+
+    @property
+    def engine(self) -> str:
+        """What computes it, where a model has several engines."""
+        return str(getattr(self.inner, "engine", "default"))
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return one row per text, ``(n, dim)``."""
+        if not texts:
+            return np.empty((0, self.dim), np.float32)
+        return self._check(self.inner.embed_documents(texts), (len(texts), self.dim))
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the vector of a question, ``(dim,)``."""
+        return self._check(self.inner.embed_query(text), (self.dim,))
+
+    def _check(self, rows: object, shape: tuple[int, ...]) -> Floats:
+        try:
+            vectors = np.asarray(rows, np.float32)
+        except (TypeError, ValueError) as exc:
+            raise ModelError(f"the embedder {self.name!r} returned no array of numbers: {exc}") from exc
+        if vectors.shape != shape:
+            raise ModelError(
+                f"the embedder {self.name!r} returned vectors of shape {vectors.shape} where {shape} was due: "
+                "nothing was stored; give the width that the model really has"
+            )
+        if not np.isfinite(vectors).all():
+            raise ModelError(f"the embedder {self.name!r} returned NaN or infinity: nothing was stored")
+        lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        if not lengths.all():
+            raise ModelError(f"the embedder {self.name!r} returned a vector of length zero: nothing was stored")
+        if np.abs(lengths - 1).max() > _TOLERANCE:
+            vectors = vectors / lengths
+        return vectors
