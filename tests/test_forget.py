@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from siltstone import InvalidInputError, Message, NotFoundError, TieredMemory
-from siltstone.testing import HashEmbedder
+from siltstone.testing import HashEmbedder, WordCounter
 
 CANARY = "heliotrope-蓝鹊"
 MAY = datetime(2026, 5, 8, tzinfo=timezone.utc)
@@ -23,7 +23,7 @@ def files_with(folder: Path, text: str) -> list[Path]:
 def test_a_forgotten_message_is_in_no_file_and_no_search(tmp_path: Path) -> None:
     """After forget returns, the words are gone from the folder, from search, and after reopening."""
     folder = tmp_path / "m"
-    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         (id, other) = memory.add([("user", f"My word is {CANARY}."), ("user", "I keep bees.")], session_id="s")
         assert files_with(folder, CANARY)
         report = memory.forget(ids=[id])
@@ -32,14 +32,14 @@ def test_a_forgotten_message_is_in_no_file_and_no_search(tmp_path: Path) -> None
         assert all(CANARY not in hit.record.text for hit in memory.search(CANARY))
         with pytest.raises(NotFoundError):
             memory.get(id)
-    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         assert [m.id for m in memory.messages("s")] == [other]
         assert files_with(folder, CANARY) == []
 
 
 def test_what_rests_on_it_goes_along(tmp_path: Path) -> None:
     """Derived records go with their sources, through any number of steps, and the report tells them apart."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         a, b = memory.add([("user", f"The word is {CANARY}."), ("user", "I keep bees.")], session_id="s")
         fact = memory.remember(f"the word: {CANARY}", source_ids=[a])
         insight = memory.remember(f"likes {CANARY}", kind="insight", source_ids=[fact])
@@ -56,7 +56,7 @@ def test_what_rests_on_it_goes_along(tmp_path: Path) -> None:
 
 def test_earlier_versions_go_too(tmp_path: Path) -> None:
     """The history of a forgotten record is forgotten with it."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         id = memory.remember(f"The word is {CANARY}.")
         memory.update(id, text="The word is secret.")
         memory.forget(ids=[id])
@@ -66,7 +66,7 @@ def test_earlier_versions_go_too(tmp_path: Path) -> None:
 def test_a_session_sent_again_stays_forgotten(tmp_path: Path) -> None:
     """Re-sending a forgotten transcript brings nothing back, with ids or without; new words are stored."""
     folder = tmp_path / "m"
-    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         transcript = [Message("user", f"My word is {CANARY}.", id="m1"), Message("user", "I keep bees.")]
         memory.add(transcript, session_id="s")
         memory.add([("user", "unrelated")], session_id="t")
@@ -75,7 +75,7 @@ def test_a_session_sent_again_stays_forgotten(tmp_path: Path) -> None:
         memory.add([Message("user", "I keep goats.", id="m3")], session_id="s")
         assert [m.content for m in memory.messages("s")] == ["I keep goats."]
         assert files_with(folder, CANARY) == []
-    with TieredMemory.open(folder, embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         memory.add(transcript, session_id="s")
         assert [m.content for m in memory.messages("s")] == ["I keep goats."]
         assert [m.content for m in memory.messages("t")] == ["unrelated"]
@@ -83,7 +83,7 @@ def test_a_session_sent_again_stays_forgotten(tmp_path: Path) -> None:
 
 def test_conditions_are_joined_by_and(tmp_path: Path) -> None:
     """Time, kind, session, metadata and ids narrow what is forgotten."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         old, new = (
             memory.add([Message("user", text, created_at=time)], session_id="s")[0]
             for text, time in (("old", MAY), ("new", MAY + timedelta(days=9)))
@@ -99,7 +99,7 @@ def test_conditions_are_joined_by_and(tmp_path: Path) -> None:
 
 def test_no_condition_is_an_error(tmp_path: Path) -> None:
     """Forgetting everything has to be asked for by name."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         memory.add([("user", "I keep bees.")], session_id="s")
         with pytest.raises(InvalidInputError):
             memory.forget()
@@ -110,7 +110,9 @@ def test_no_condition_is_an_error(tmp_path: Path) -> None:
 
 def test_everything_means_one_user(tmp_path: Path) -> None:
     """Forgetting everything of one user leaves the others whole."""
-    with TieredMemory.open(tmp_path / "m", user_id="alice", embedder=HashEmbedder()) as alice:
+    with TieredMemory.open(
+        tmp_path / "m", user_id="alice", embedder=HashEmbedder(), token_counter=WordCounter()
+    ) as alice:
         bob = alice.for_user("bob")
         alice.add([("user", f"My word is {CANARY}.")], session_id="s")
         bob.add([("user", "I keep bees.")], session_id="s")
@@ -123,7 +125,7 @@ def test_everything_means_one_user(tmp_path: Path) -> None:
 
 def test_ids_of_nothing_are_left_out_of_the_report(tmp_path: Path) -> None:
     """Forgetting twice is harmless."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         (id,) = memory.add([("user", "I keep bees.")], session_id="s")
         assert memory.forget(ids=id).messages == (id,)
         assert memory.forget(ids=id).messages == ()

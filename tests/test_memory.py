@@ -20,7 +20,7 @@ from siltstone import (
     Record,
     TieredMemory,
 )
-from siltstone.testing import FrozenClock, HashEmbedder
+from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 
 MAY = datetime(2026, 5, 8, 9, 30, tzinfo=timezone(timedelta(hours=8)))
 
@@ -29,7 +29,9 @@ MAY = datetime(2026, 5, 8, 9, 30, tzinfo=timezone(timedelta(hours=8)))
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TieredMemory]:
     """Give Alice's new memory, on each embedded store."""
     location = ":memory:" if request.param == "memory" else tmp_path / "store"
-    with TieredMemory.open(location, user_id="alice", embedder=HashEmbedder(), clock=FrozenClock(MAY)) as opened:
+    with TieredMemory.open(
+        location, user_id="alice", embedder=HashEmbedder(), token_counter=WordCounter(), clock=FrozenClock(MAY)
+    ) as opened:
         yield opened
 
 
@@ -260,7 +262,7 @@ def test_async_opening_and_closing() -> None:
     """``async with`` opens and closes without blocking the loop."""
 
     async def run() -> int:
-        async with await TieredMemory.aopen(":memory:", embedder=HashEmbedder()) as memory:
+        async with await TieredMemory.aopen(":memory:", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
             await memory.aadd([("user", "hi there")], session_id="s")
             return (await memory.astats()).messages
 
@@ -278,10 +280,10 @@ def test_a_closed_memory_says_so(memory: TieredMemory) -> None:
 
 def test_a_folder_keeps_what_was_added(tmp_path: Path) -> None:
     """What one opening wrote, the next one finds, by words and by meaning."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as first:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as first:
         first.add([("user", "I keep bees in Shenzhen.")], session_id="s")
         first.remember("Alice keeps bees.", kind="profile")
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as second:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as second:
         assert second.stats().pending_vectors == 0
         assert second.search("bees", top_k=5)[0].record.text in ("I keep bees in Shenzhen.", "Alice keeps bees.")
         assert len(list(second.records())) == 2
@@ -289,8 +291,8 @@ def test_a_folder_keeps_what_was_added(tmp_path: Path) -> None:
 
 def test_two_openings_share_one_engine(tmp_path: Path) -> None:
     """A folder opened twice in a process is one store, and stays open until both are closed."""
-    first = TieredMemory.open(tmp_path / "m", embedder=HashEmbedder())
-    second = TieredMemory.open(tmp_path / "m", embedder=HashEmbedder())
+    first = TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter())
+    second = TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter())
     first.add([("user", "I keep bees.")], session_id="s")
     assert second.search("bees")
     first.close()
@@ -301,10 +303,12 @@ def test_two_openings_share_one_engine(tmp_path: Path) -> None:
 
 def test_a_read_only_memory_reads_and_refuses_writes(tmp_path: Path) -> None:
     """Reading needs no right to write, and writing says why it is refused."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         memory.add([("user", "I keep bees.")], session_id="s")
     before = {path: path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file()}
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), read_only=True) as reader:
+    with TieredMemory.open(
+        tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter(), read_only=True
+    ) as reader:
         assert reader.search("bees")
         for write in (
             lambda: reader.add([("user", "x")], session_id="s"),

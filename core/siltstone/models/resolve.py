@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from ..errors import ConfigurationError
 from ..protocols import ChatModel, Embedder, Reranker, TokenCounter
@@ -32,7 +32,7 @@ def resolve_embedder(spec: Any) -> Embedder:
 
             name, url = split_url(model, spec)
             return OpenAIEmbedder(name, url)
-        _refuse("embedder", spec, "'sentence-transformers:MODEL' or 'openai:MODEL@URL'")
+        raise _refusal("embedder", spec, "'sentence-transformers:MODEL' or 'openai:MODEL@URL'")
     from .duck import embedder_of
 
     return embedder_of(spec)
@@ -58,7 +58,7 @@ def resolve_chat_model(spec: Any) -> ChatModel:
 
             name, at, url = model.partition("@")
             return OllamaChatModel(name, url) if at else OllamaChatModel(name)
-        _refuse("language model", spec, "'openai:MODEL@URL' or 'ollama:MODEL[@URL]'")
+        raise _refusal("language model", spec, "'openai:MODEL@URL' or 'ollama:MODEL[@URL]'")
     from .duck import chat_model_of
 
     return chat_model_of(spec)
@@ -100,7 +100,7 @@ def resolve_reranker(spec: Any) -> Reranker | None:
 
             name, url = split_url(model, spec)
             return HttpReranker(name, url)
-    _refuse("reranker", spec, "'sentence-transformers:MODEL' or 'openai:MODEL@URL'")
+    raise _refusal("reranker", spec, "'sentence-transformers:MODEL' or 'openai:MODEL@URL'")
 
 
 def split_url(model: str, spec: str) -> tuple[str, str]:
@@ -113,5 +113,5 @@ def split_url(model: str, spec: str) -> tuple[str, str]:
     return name, url
 
 
-def _refuse(what: str, spec: Any, accepted: str) -> NoReturn:
-    raise ConfigurationError(f"{spec!r} is no {what} that siltstone knows; it takes {accepted}, or an object")
+def _refusal(what: str, spec: Any, accepted: str) -> ConfigurationError:
+    return ConfigurationError(f"{spec!r} is no {what} that siltstone knows; it takes {accepted}, or an object")
