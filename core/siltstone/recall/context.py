@@ -71,9 +71,9 @@ def build_context(
     packing.drop_repeats()
     packing.fill("summary")
     packing.fill("profile")
-    packing.settle()
+    tokens = packing.settle()
     if not any(packing.chosen.values()):
-        _cut_one(packing)
+        tokens = _cut_one(packing)
 
     packing.omitted["budget"] = sum(entry.weight for waiting in packing.waiting.values() for entry in waiting)
     again = partial(
@@ -86,39 +86,39 @@ def build_context(
         settings=settings,
         headings=words,
     )
-    return _context(packing, partial(_refit, again, counter, max_tokens))
+    return _context(packing, tokens, partial(_refit, again, counter, max_tokens))
 
 
-def _cut_one(packing: Packing) -> None:
-    """Where nothing fits whole, take the beginning of the best entry, as long as the text fits with it."""
+def _cut_one(packing: Packing) -> int:
+    """Where nothing fits whole, take the beginning of the best entry that fits; return what the text counts."""
+    count = packing.counter.count
     name = next((name for name in ("recalled", "profile", "summary", "recent") if packing.waiting[name]), None)
     if name is None:
-        return
+        return count("")
     entry = packing.waiting[name].pop(0)
     room = packing.max_tokens
-    while room > 0:
-        lines = cut(entry.lines, room, packing.counter)
-        if not lines:
-            break
+    while room > 0 and (lines := cut(entry.lines, room, packing.counter)):
         messages = tuple(dataclasses.replace(message, content=lines) for message in entry.messages[:1])
         packing.chosen[name] = [dataclasses.replace(entry, lines=lines, messages=messages)]
-        over = packing.tokens() - packing.max_tokens
-        if over <= 0:
+        tokens = count(packing.text())
+        if tokens <= packing.max_tokens:
             packing.omitted["cut"] = 1
-            return
-        room = min(room, packing.counter.count(lines)) - over
+            return tokens
+        room = min(room, count(lines)) - (tokens - packing.max_tokens)
     packing.chosen[name] = []
     packing.waiting[name].insert(0, entry)
+    return count("")
 
 
-def _context(packing: Packing, refit: Callable[[Context, Callable[[Context], Sequence[str]]], Context]) -> Context:
-    count = packing.counter.count
-    text = packing.text()
+Refit = Callable[[Context, Callable[[Context], Sequence[str]]], Context]
+
+
+def _context(packing: Packing, tokens: int, refit: Refit) -> Context:
     return Context(
-        text=text,
-        tokens=count(text),
+        text=packing.text(),
+        tokens=tokens,
         sections=tuple(
-            Section(name, section, count(section), len(packing.chosen[name]))
+            Section(name, section, packing.cost(name), len(packing.chosen[name]))
             for name in SECTIONS
             if (section := packing.section(name))
         ),

@@ -22,7 +22,7 @@ class Packing:
     ``chosen``   the entries of each section, in order of merit
     ``waiting``  those that had no room so far
     ``omitted``  how many were left out, by reason
-    ``room``     tokens left, by the sum of the entries' counts; ``tokens()`` counts the text as a whole
+    ``room``     tokens left, by the sum of the entries' counts; ``settle`` counts the text as a whole
 
     Each entry and heading is counted once.
     """
@@ -81,18 +81,15 @@ class Packing:
             self.room += self._cost(entry.lines)
             self.omitted["duplicate"] += entry.weight
 
-    def settle(self) -> None:
-        """Drop the least entries while the text as a whole is over the budget."""
-        while (over := self.tokens() - self.max_tokens) > 0 and any(self.chosen.values()):
+    def settle(self) -> int:
+        """Drop the least entries while the text as a whole is over the budget; return what it counts."""
+        while (over := (tokens := self.counter.count(self.text())) - self.max_tokens) > 0 and any(self.chosen.values()):
             for name in ("recalled", "summary", "profile", "recent"):
                 while over > 0 and self.chosen[name]:
                     entry = self.chosen[name].pop()
                     self.waiting[name].append(entry)
                     over -= max(self._cost(entry.lines), 1)
-
-    def tokens(self) -> int:
-        """Return what the text counts."""
-        return self.counter.count(self.text())
+        return tokens
 
     def text(self, names: Sequence[str] = SECTIONS) -> str:
         """Return the sections in their fence; empty where they are."""
@@ -114,6 +111,12 @@ class Packing:
             if entry.lines:
                 lines.append(entry.lines)
         return "\n".join(lines)
+
+    def cost(self, name: str) -> int:
+        """Return what a section costs in tokens: its heading, its dates and its entries, each counted alone."""
+        entries = self.chosen[name]
+        lines = {self._heading(name), *(entry.date for entry in entries)} if entries else ()
+        return sum(self._cost(line) for line in lines) + sum(self._cost(entry.lines) for entry in entries)
 
     def _price(self, name: str, entry: Entry) -> int:
         """Return what the entry adds to the text, with the headings that it is the first to need."""

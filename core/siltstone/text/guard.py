@@ -11,6 +11,7 @@ CLOSE: Final = "</siltstone_memory>"
 
 _LT, _GT = r"(?:<|＜|&lt;|\\u003c)", r"(?:>|＞|&gt;|\\u003e)"  # as written, full-width, and escaped by HTML or JSON
 _FENCE: Final = re.compile(rf"{_LT}(\s*/?\s*)(siltstone)_(memory)(\s*){_GT}", re.IGNORECASE)
+_MARKED: Final = re.compile("siltstone_memory", re.IGNORECASE)  # looked for first: twenty times faster
 _CONTROL: Final = re.compile(r"<\|(?=[\w /]+\|>)")  # <|im_start|>, <|endoftext|> … of chat templates
 _PLACEHOLDERS: Final = re.compile(
     r"\{(query_str|context_str|context_msg|context|existing_answer|chat_history|history|question|input|schema"
@@ -24,7 +25,7 @@ def neutral(text: str) -> str:
         text = _PLACEHOLDERS.sub(r"{ \1 }", text)
     if "<|" in text:
         text = _CONTROL.sub("< |", text)
-    return _FENCE.sub(r"(\1\2 \3\4)", text)
+    return _FENCE.sub(r"(\1\2 \3\4)", text) if _MARKED.search(text) else text
 
 
 def fence(text: str) -> str:
@@ -34,7 +35,7 @@ def fence(text: str) -> str:
 
 def is_injected(text: str) -> bool:
     """Return whether some of the text was injected by siltstone, whatever stands around it."""
-    return _FENCE.search(text) is not None
+    return _MARKED.search(text) is not None and _FENCE.search(text) is not None
 
 
 def without_injected(text: str) -> str:
