@@ -6,8 +6,7 @@ import asyncio
 import functools
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOnlyError
@@ -15,8 +14,8 @@ from .lifecycle.forget import forget
 from .lifecycle.reembed import reembed
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of, same_space
-from .models.resolve import resolve_counter, resolve_embedder, resolve_reranker
-from .opening import BoundEmbedder, StoreHandle, check_name, open_store, resolve_summarizer
+from .models.resolve import resolve_embedder
+from .opening import BoundEmbedder, Durability, Engine, check_name, open_store
 from .protocols import Clock, ShortTermStore, TokenCounter, Where
 from .recall.context import build_context
 from .recall.search import search
@@ -35,9 +34,8 @@ from .tiers.incoming import (
     expiry,
     read_messages,
 )
-from .tiers.long_term import LongTerm, OnConflict, new_id
+from .tiers.long_term import OnConflict, new_id
 from .tiers.restart import current
-from .tiers.vectors import VectorQueue
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,7 +72,7 @@ class TieredMemory:
     Times are aware ``datetime``s or ISO 8601 strings; naive ones are an ``InvalidInputError``.
     """
 
-    def __init__(self, engine: _Engine, user_id: str, *, owner: bool) -> None:
+    def __init__(self, engine: Engine, user_id: str, *, owner: bool) -> None:
         self._engine = engine
         self._user_id = check_id(user_id, "user_id")
         self._owner = owner
@@ -95,7 +93,7 @@ class TieredMemory:
         short_term: ShortTermStore | None = None,
         clock: Clock | None = None,
         settings: Settings | None = None,
-        durability: str = "fsync",
+        durability: Durability = "fsync",
         key: Any = None,
         token: str | None = None,
         read_only: bool = False,
@@ -134,7 +132,7 @@ class TieredMemory:
         )
         try:
             check_name(handle.store, model)
-            engine = _Engine(
+            engine = Engine(
                 handle,
                 BoundEmbedder(model, handle.store, write=not read_only),
                 summarizer=summarizer if summarizer is not None else llm,
@@ -543,12 +541,12 @@ class TieredMemory:
 
     # --- how the verbs reach the engine
 
-    def _open_engine(self) -> _Engine:
+    def _open_engine(self) -> Engine:
         if self._engine.closed:
             raise ConfigurationError(f"the memory at {self.location} is closed; open it again")
         return self._engine
 
-    def _writable(self) -> _Engine:
+    def _writable(self) -> Engine:
         engine = self._open_engine()
         if engine.read_only:
             raise ReadOnlyError(f"the memory at {self.location} was opened with read_only=True: nothing was changed")
@@ -577,14 +575,14 @@ class TieredMemory:
             now=now,
         )
 
-    def _recent(self, engine: _Engine, session_id: str, max_tokens: int) -> list[Message]:
+    def _recent(self, engine: Engine, session_id: str, max_tokens: int) -> list[Message]:
         """Return the newest turns of a session, about as many as a budget could hold, from the short-term tier."""
         limit = max(max_tokens // working.OVERHEAD, 1)
         if engine.short_term is not None:
             return current(engine.short_term.recent(self._user_id, check_id(session_id, "session_id"), limit))
         return current(self.messages(session_id, limit=limit))
 
-    def _current(self, engine: _Engine, kind: str, now: datetime) -> list[Record]:
+    def _current(self, engine: Engine, kind: str, now: datetime) -> list[Record]:
         """Return the records of a kind that hold now, in order of writing."""
         records = engine.store.scan(self._user_id, Where(kinds=(kind,), now=now))
         return [record for record in records if record.valid_until is None or record.valid_until > now]
@@ -618,52 +616,3 @@ class TieredMemory:
     async def aclose(self) -> None:
         """Do what ``close`` does, without blocking the event loop."""
         await asyncio.to_thread(self.close)
-
-
-class _Engine:
-    """What all views of one opened memory share."""
-
-    def __init__(
-        self,
-        handle: StoreHandle,
-        embedder: BoundEmbedder,
-        *,
-        summarizer: Any,
-        reranker: Any,
-        token_counter: Any,
-        short_term: ShortTermStore | None,
-        clock: Clock | None,
-        settings: Settings,
-        read_only: bool,
-    ) -> None:
-        self.handle = handle
-        self.store = handle.store
-        self.embedder = embedder
-        self.summarizer = resolve_summarizer(summarizer, embedder)
-        self.reranker = resolve_reranker(reranker)
-        self.counter = resolve_counter(token_counter)
-        self.short_term = short_term
-        self.clock: Clock = clock or _SystemClock()
-        self.settings = settings
-        self.read_only = read_only
-        self.vectors = VectorQueue(
-            handle.store, embedder, wait=settings.embed_wait, batch=settings.embed_batch, writes=not read_only
-        )
-        self.long_term = LongTerm(handle.store, self.vectors)
-        self.executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="siltstone")
-        self.closed = False
-
-    def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self.vectors.close(self.settings.close_wait)
-            self.executor.shutdown(wait=False)
-            self.handle.close()
-
-
-class _SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        """Return the present, in UTC."""
-        return datetime.now(timezone.utc)

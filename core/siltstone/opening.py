@@ -6,19 +6,25 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from .compress.extractive import ExtractiveSummarizer
 from .compress.llm import LLMSummarizer
 from .errors import ConfigurationError, EmbedderMismatchError
 from .models.fingerprint import fingerprint_of, same_space
-from .models.resolve import resolve_chat_model
-from .protocols import Embedder, Floats, Store, Summarizer
+from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
+from .protocols import Clock, Embedder, Floats, ShortTermStore, Store, Summarizer
+from .settings import Settings
 from .stores.folder import FolderStore
 from .stores.ram import RamStore
+from .tiers.long_term import LongTerm
+from .tiers.vectors import VectorQueue
 
+Durability: TypeAlias = Literal["fsync", "os"]
 MEMORY: Final = ":memory:"
 _URL: Final = re.compile(r"^([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 
@@ -59,14 +65,14 @@ class StoreHandle:
 
 
 def open_store(
-    location: str | os.PathLike[str], *, durability: str, read_only: bool, create: bool, lock_timeout: float
+    location: str | os.PathLike[str], *, durability: Durability, read_only: bool, create: bool, lock_timeout: float
 ) -> StoreHandle:
     """Open the store at a location: a folder or ``":memory:"``.
 
     Raises ``ConfigurationError`` for a location that no store of this installation serves, and what the store
     raises at opening.
     """
-    if durability not in ("fsync", "os"):
+    if durability not in get_args(Durability):
         raise ConfigurationError(f"durability must be 'fsync' or 'os', not {durability!r}")
     text = os.fspath(location)
     if not text:
@@ -171,3 +177,53 @@ def resolve_summarizer(spec: Any, embedder: Embedder) -> Summarizer:
     if isinstance(spec, Summarizer):
         return spec
     return LLMSummarizer(resolve_chat_model(spec), fallback=ExtractiveSummarizer(embedder))
+
+
+class Engine:
+    """What all views of one opened memory share."""
+
+    def __init__(
+        self,
+        handle: StoreHandle,
+        embedder: BoundEmbedder,
+        *,
+        summarizer: Any,
+        reranker: Any,
+        token_counter: Any,
+        short_term: ShortTermStore | None,
+        clock: Clock | None,
+        settings: Settings,
+        read_only: bool,
+    ) -> None:
+        self.handle = handle
+        self.store = handle.store
+        self.embedder = embedder
+        self.summarizer = resolve_summarizer(summarizer, embedder)
+        self.reranker = resolve_reranker(reranker)
+        self.counter = resolve_counter(token_counter)
+        self.short_term = short_term
+        self.clock: Clock = clock or SystemClock()
+        self.settings = settings
+        self.read_only = read_only
+        self.vectors = VectorQueue(
+            handle.store, embedder, wait=settings.embed_wait, batch=settings.embed_batch, writes=not read_only
+        )
+        self.long_term = LongTerm(handle.store, self.vectors)
+        self.executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="siltstone")
+        self.closed = False
+
+    def close(self) -> None:
+        """Give queued vectors a moment, then stop the threads and give the store back."""
+        if not self.closed:
+            self.closed = True
+            self.vectors.close(self.settings.close_wait)
+            self.executor.shutdown(wait=False)
+            self.handle.close()
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the present, in UTC."""
+        return datetime.now(timezone.utc)

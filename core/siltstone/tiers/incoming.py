@@ -19,7 +19,7 @@ _FIELDS = ("role", "content", "name", "created_at", "id", "metadata")
 
 
 def read_messages(
-    items: Sequence[MessageLike] | MessageLike, *, session_id: str, created_at: datetime, max_chars: int
+    items: Sequence[MessageLike], *, session_id: str, created_at: datetime, max_chars: int
 ) -> list[Message]:
     """Return valid messages of one session; those without a time of their own get ``created_at``.
 

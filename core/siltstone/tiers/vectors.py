@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import BackendUnavailableError, SiltstoneError
-from ..protocols import Embedder, Floats, Record, Store
+from ..protocols import Embedder, Floats, Store
+from ..records import Record
 from ..text.keys import dense_key
 
 logger = logging.getLogger("siltstone")
