@@ -12,6 +12,7 @@ from .budget import RoughCounter, summary_budget
 from .fragments import Fragment, fragments
 from .select import choose, term_weights
 from .speech import Utterance, in_chinese, source_ids, utterances
+from .statements import items_of
 from .topic import topic
 
 NAME: Final = "extractive"
@@ -46,9 +47,13 @@ class ExtractiveSummarizer:
         while chosen and self._counter.count(summary) > budget:  # joined text may cost more than its parts
             chosen = chosen[:-1]
             summary = _render(said, chosen)
+        items = items_of(said)
         return Digest(
             topic=topic(pieces, term_weights(said, pieces), chinese=in_chinese(said)),
             summary=summary,
+            facts=items["facts"],
+            preferences=items["preferences"],
+            events=items["events"],
             source_ids=source_ids(one.message for one in said),
             made_by=NAME,
         )

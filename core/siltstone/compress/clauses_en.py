@@ -1,0 +1,191 @@
+"""English sentences cut into clauses, each with its subject."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from .fragments import bare
+from .people import People
+from .predicate import expand, is_past
+from .relations import ENGLISH, ENGLISH_PATTERN
+
+SELF, OTHER, THING, NOBODY = "self", "other", "thing", "nobody"
+
+_NAME: Final = r"[A-ZÀ-Ý][a-zà-ÿ]+(?:['’][A-Z][a-z]+|-[A-Z]?[a-z]+)?(?: [A-ZÀ-Ý][a-zà-ÿ]+)?"
+_VERB_AHEAD: Final = r"(?=\s+(?:(?:also|just|still|now|never|really|always|only|actually|recently|already)\s+)*(?:is|was|has|had|are|were|will|would|can|does|did|doesn|isn|wasn|used|[a-z]+(?:ed|s)|went|got|said|told|took|came|left|made|gave|lost|found|bought|began|became|grew|thinks|met)\b|['’]s\s)"
+_KIN: Final = rf"(?:my|our|his|her|their)\s+(?:[a-z-]+\s+){{0,2}}?(?:{ENGLISH_PATTERN})(?:,?\s+{_NAME})?,?"
+_PRONOUN: Final = r"(?:i|we|he|she|they|it|that|this|there|you|who|everyone|everybody|nobody|someone|people)(?:['’](?:m|re|ve|s|d|ll))?\b"
+_START: Final = rf"(?:{_PRONOUN}|{_KIN}{_VERB_AHEAD}|(?-i:{_NAME}){_VERB_AHEAD}|(?:my|our|the)\s+[\w-]+(?:\s+[\w-]+)?{_VERB_AHEAD}|(?:name['’]?s)\b)"
+_BREAK: Final = re.compile(
+    rf"\s*[;:()\[\]]\s*|\s+[-–—]+\s+|[—]|\.\.+\s*|…\s*"
+    rf"|,?\s+(?:and|but|so|because|since|though|although|while|whereas|then|plus|cause|cos|as)\s+(?:then\s+|also\s+|now\s+)?(?={_START})"
+    rf"|,\s+(?={_START})"
+    r"|,?\s+but\s+(?=(?:now|can|do|did|have|had|am|was|still|love|hate|never|not)\b)"
+    r"|,\s+(?=(?:he|she|they|who)\b)",
+    re.IGNORECASE,
+)
+_RELATION: Final = re.compile(
+    rf"^(?P<whose>my|our|his|her|their)\s+(?P<which>(?:[a-z-]+\s+){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})(?!-)\b"
+    rf"(?P<chain>['’]s\s+(?P<second>{ENGLISH_PATTERN})\b)?(?:,?\s+(?P<name>(?-i:{_NAME})),?(?!['’]s\s+(?!a\b|an\b|the\b|in\b|been\b|from\b)))?",
+    re.IGNORECASE,
+)
+_NAMED: Final = re.compile(rf"^(?P<name>{_NAME})\b(?:,\s+(?:my|our)\s+[^,]{{2,40}},)?")
+_SELF: Final = re.compile(r"^(?:i|we|me and [\w ]{1,20}?|(?:both of us|all of us))\b(?=\s|['’]|$)", re.IGNORECASE)
+_PERSON: Final = re.compile(r"^(?P<pronoun>he|she|they|who)\b", re.IGNORECASE)
+_THING: Final = re.compile(
+    r"^(?:it|that|this|there|these|those|you|everyone|everybody|nobody|someone|people|your)\b", re.IGNORECASE
+)
+_DETERMINED: Final = re.compile(
+    r"^(?P<article>the|my|our|his|her|their|a|an)\s+(?P<noun>[\w'’-]+(?:\s+[\w'’-]+){0,3}?)\s+(?=(?:is|are|was|were|will|has|have|starts?|begins?|ends?|got|came|comes|arrives?|opens?|finally|just|went|goes|takes?|took)\b)",
+    re.IGNORECASE,
+)
+_BARE_NOUN: Final = re.compile(
+    r"^(?P<noun>[A-Z]?[a-z]+(?:\s+[a-z]+)?)\s+(?=(?:is|are|was|were|will|starts?|begins?|ends?|opens?)\b)"
+)
+NO_NAMES: Final = frozenset(
+    "I The A An My Our Your His Her Their It He She They We You This That These Those There Here What Who Where When Why How "
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September "
+    "October November December Yes No Not Ok Okay Oh Well So And But Or If Then Now Today Tomorrow Yesterday Please Thanks "
+    "Thank Sorry Hi Hey Hello Just Also Maybe Still Even Both All Some Any One Two Three First Last Next Every Everything "
+    "Nothing Something Nobody Everyone God Jesus English Chinese French German Spanish Japanese Christmas Easter People Life "
+    "Work Time Things Got Been Went Did Do Does Is Was Were Are Am Had Has Have Can Could Would Should Will Let Good Great "
+    "Nice Morning Honestly Actually Anyway Besides Plus Since Because Although Though While After Before Until Once Never "
+    "Always Usually Sometimes Lately Recently Finally Perhaps Apparently Luckily Sadly Google Python Java Netflix Amazon Lol "
+    "Haha Exactly True Right Sure Fine Cool Wow Yeah Yep Yup Nope School Flights Tickets Dinner Lunch Mr Mrs Ms Dr".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A clause as written, who or what it is about, and what it says of them with contractions written out.
+
+    ``kind`` is ``self``, ``other``, ``thing`` or ``nobody`` (no subject of its own); ``noun`` names the thing.
+    """
+
+    text: str
+    kind: str
+    subject: str
+    rest: str
+    noun: str = ""
+    elided: bool = False
+
+
+def clauses(sentence: str, people: People) -> Iterator[Clause]:
+    """Yield the clauses of a sentence. Pronouns are resolved by ``people``, which learns whom the sentence mentions."""
+    before = ""
+    for piece in _pieces(sentence):
+        text = bare(piece)
+        if text:
+            clause = _read(text, people)
+            if before and re.match(r"who\b", text, re.IGNORECASE):
+                clause = dataclasses.replace(clause, text=f"{before}, {text}")
+            before = text
+            note_mentions(text, people)
+            yield clause
+
+
+_TURNED: Final = re.compile(r"\bused to\b[^.;]*\b(?:but|and) (?:now|these days|nowadays|today|then)\b", re.IGNORECASE)
+
+
+def _pieces(sentence: str) -> list[str]:
+    """Return the pieces of a sentence; "I used to hate it but now I enjoy it" is one, as its halves mislead."""
+    if turned := _TURNED.search(sentence):
+        start = max(sentence.rfind(mark, 0, turned.start()) for mark in ".;:—") + 1
+        return [*_BREAK.split(sentence[:start]), sentence[start:]]
+    return _BREAK.split(sentence)
+
+
+def _read(text: str, people: People) -> Clause:
+    full = expand(text)
+    if match := _SELF.match(full):
+        return Clause(text, SELF, people.speaker, full[match.end() :].strip())
+    if match := _RELATION.match(full):
+        if not (
+            match["name"] is None and re.match(r"['’]s\s+\w+", full[match.end() :]) and not _is_after(full, match.end())
+        ):
+            subject = relative(match, people)
+            return Clause(text, OTHER, subject, _possessive_is(full[match.end() :]))
+    if match := _PERSON.match(full):
+        pronoun = match["pronoun"].lower()
+        subject = people.pronoun({"he": "m", "she": "f"}.get(pronoun, "p"))
+        if pronoun == "who" and people.mentioned:
+            subject = people.mentioned[-1]
+        kind = OTHER if subject else THING
+        return Clause(text, kind, subject or "", full[match.end() :].strip())
+    if _THING.match(full):
+        return Clause(text, THING, "", full, noun="it")
+    if match := _DETERMINED.match(full):
+        whose = match["article"].lower()
+        subject = people.speaker if whose in ("my", "our") else ""
+        if whose in ("his", "her", "their"):
+            subject = people.pronoun({"his": "m", "her": "f"}.get(whose, "p")) or ""
+        return Clause(text, THING, subject, full[match.end() :].strip(), noun=match["noun"])
+    if (match := _NAMED.match(full)) and match["name"].split()[0] not in NO_NAMES:
+        rest = full[match.end() :]
+        first = rest.strip().split(" ")[0]
+        if people.known(match["name"]) or re.match(_VERB_AHEAD[3:-1], rest) or is_past(first):
+            return Clause(text, OTHER, people.named(match["name"]), _possessive_is(rest))
+    if match := _BARE_NOUN.match(full):
+        return Clause(text, THING, people.speaker, full[match.end() :].strip(), noun=match["noun"])
+    return Clause(text, NOBODY, people.speaker, full, elided=True)
+
+
+def relative(match: re.Match[str], people: People) -> str:
+    """Return the subject that "my little sister Noor" or "my sister's husband" names."""
+    which = (match["which"] or "").lower().split()
+    relation = ENGLISH[match["relation"].lower()]
+    qualified = " ".join([*which[-1:], match["relation"].lower()])
+    relation = ENGLISH.get(qualified, relation)
+    of = None
+    if match["whose"].lower() in ("his", "her", "their"):
+        of = people.pronoun({"his": "m", "her": "f"}.get(match["whose"].lower(), "p"))
+    name = match["name"] if match["name"] and match["name"].split()[0] not in NO_NAMES else None
+    if match["chain"]:
+        owner = people.related(relation, None, of)
+        return people.related(ENGLISH[match["second"].lower()], name, owner)
+    return people.related(relation, name, of)
+
+
+ANYWHERE: Final = re.compile(r"(?<![\w'’])" + _RELATION.pattern[1:], re.IGNORECASE)
+_ASKED: Final = re.compile(
+    rf"(?:^(?:is|did|does|has|how is|how's|was|and|poor|say hi to)|\b(?:about|poor|saw|met|meet|told|asked|how is|how's))\s+(?P<name>(?-i:{_NAME}))",
+    re.IGNORECASE,
+)
+_CALLED: Final = re.compile(
+    rf"\b(?P<article>an?|one|this is my|called|named)\b(?:\s+[a-z-]+){{0,2}}?\s+(?P<relation>{ENGLISH_PATTERN})\b,?\s+(?:called|named)?\s*(?P<name>(?-i:{_NAME}))",
+    re.IGNORECASE,
+)
+
+
+def note_mentions(text: str, people: People) -> None:
+    """Let ``people`` know whom a text mentions, questions included, in order."""
+    found: list[tuple[int, re.Match[str]]] = []
+    for pattern in (ANYWHERE, _CALLED, _ASKED):
+        found += [(match.start(), match) for match in pattern.finditer(text)]
+    for _, match in sorted(found, key=lambda pair: pair[0]):
+        name = match["name"]
+        if match.re is ANYWHERE:
+            relative(match, people)
+        elif name and name.split()[0] not in NO_NAMES:
+            if match.re is _CALLED:
+                people.related(ENGLISH[match["relation"].lower()], name)
+            else:
+                people.named(name)
+
+
+def _possessive_is(rest: str) -> str:
+    return re.sub(r"^['’]s\s+", "is ", rest.strip()).strip(", ")
+
+
+def _is_after(full: str, end: int) -> bool:
+    return (
+        re.match(
+            r"['’]s\s+(?:an?|the|in|on|at|not|\w+ing|been|from|always|also|still|very|so|really|due|coming|\d+)\b",
+            full[end:],
+        )
+        is not None
+    )

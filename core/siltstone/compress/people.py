@@ -1,0 +1,60 @@
+"""Who is meant: the people that a conversation mentions, and whom "she" or 他 stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .relations import GENDER
+
+
+@dataclass
+class People:
+    """The people mentioned so far, in the order in which they were last mentioned.
+
+    ``speaker`` is the subject under which the present speaker's own statements go. Others are called by name where
+    it is known, else by relation (``user's sister``).
+    """
+
+    speaker: str
+    mentioned: list[str] = field(default_factory=list)
+    relations: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    genders: dict[str, str] = field(default_factory=dict)
+
+    def related(self, relation: str, name: str | None = None, of: str | None = None) -> str:
+        """Note and return the subject for somebody's relative, of the speaker unless ``of`` says whose."""
+        key = f"{of or self.speaker}'s {relation}"
+        if name:
+            self.names[key] = name
+            self.relations[name] = relation
+        subject = self.names.get(key, key)
+        gender = GENDER.get(relation, "n")
+        if gender != "n" or subject not in self.genders:
+            self.genders[subject] = gender
+        return self._note(subject)
+
+    def named(self, name: str) -> str:
+        """Note and return the subject for a person called by name."""
+        self.genders.setdefault(name, "n")
+        return self._note(name)
+
+    def pronoun(self, gender: str) -> str | None:
+        """Return the person last mentioned whom a pronoun of this gender can mean."""
+        fits = {"f": "fna", "m": "mna", "p": "p"}[gender]
+        for subject in reversed(self.mentioned):
+            if self.genders.get(subject, "n") in fits:
+                if gender != "p" and self.genders[subject] == "n":
+                    self.genders[subject] = gender  # from now on "he" and "she" are two people
+                self._note(subject)
+                return subject
+        return None
+
+    def known(self, name: str) -> bool:
+        """Return whether somebody of this name has been mentioned."""
+        return name in self.genders
+
+    def _note(self, subject: str) -> str:
+        if subject in self.mentioned:
+            self.mentioned.remove(subject)
+        self.mentioned.append(subject)
+        return subject

@@ -1,0 +1,190 @@
+"""Reading an English clause: subject, tense, whether it is denied, main verb, and what follows it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from ..text.tokenize import terms
+from ..text.words import IRREGULAR
+
+_CONTRACTIONS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), full)
+    for pattern, full in (
+        (r"[’`]", "'"),
+        (r"\bi'm\b|\bim\b(?=\s)", "I am"),
+        (r"\bcan'?t\b|\bcannot\b", "can not"),
+        (r"\bwon'?t\b", "will not"),
+        (r"\bain'?t\b", "is not"),
+        (r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|must|need)n'?t\b", r"\1 not"),
+        (r"'re\b", " are"),
+        (r"'ve\b", " have"),
+        (r"\bi'ma\b", "I am going to"),
+        (r"'ll\b", " will"),
+        (r"\bgonna\b", "going to"),
+        (r"\bwanna\b", "want to"),
+        (r"\b(?:gotta|have got to|has got to)\b", "have to"),
+        (r"\b(have|has) got\b", r"\1"),
+        (r"\b(i|we|you|he|she|they|it)'d (?=been|never been|had|always wanted|already)", r"\1 had "),
+        (r"\b(i|we|you|he|she|they|it)'d\b", r"\1 would"),
+        (r"\b(he|she|it|that|there|here|who|name)'s (?=been\b|got\b|had\b|just \w+ed\b)", r"\1 has "),
+        (r"\b(he|she|it|that|there|here|who|what|name)'s\b", r"\1 is"),
+    )
+)
+_ADVERBS: Final = frozenset(
+    "really actually currently now just also still always usually mostly recently finally already only mainly "
+    "absolutely definitely honestly probably basically literally simply both all even practically totally secretly "
+    "quite pretty so very ever since long often sometimes rarely normally generally personally officially originally "
+    "obviously unfortunately sadly luckily apparently seriously genuinely truly first then today nowadays lately "
+    "proudly happily kinda sorta almost nearly barely technically temporarily permanently sort kind of too".split()  # noqa: SIM905
+)
+_AUXILIARIES: Final = frozenset("do does did will would can could should must might may shall had".split())  # noqa: SIM905
+_AFTER_DO: Final = _ADVERBS | frozenset(
+    "not never like love want think know enjoy have need work live hate prefer been".split()
+)  # noqa: SIM905
+_BE: Final = frozenset("am is are was were be been being".split())  # noqa: SIM905
+_NOT: Final = frozenset({"not", "never"})
+_NO_GERUND: Final = frozenset(
+    "interesting amazing exciting boring willing tiring annoying missing sibling darling king ring thing nothing "
+    "something anything everything morning evening wedding during string spring ceiling challenging depressing "
+    "relaxing surprising worrying embarrassing outstanding terrifying demanding rewarding charming".split()  # noqa: SIM905
+)
+_TOKEN: Final = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """What a clause says of its subject.
+
+    ``verb`` is the stem of the main verb, ``be`` for a copula; ``word`` its form; ``after`` what follows.
+    ``tense`` is ``past``, ``present``, ``perfect``, ``future`` or ``unreal`` (would, might, should).
+    ``plan`` is true after "going to" and "will". ``modal`` names can, must and their like.
+    """
+
+    verb: str
+    word: str
+    after: str
+    tense: str
+    negated: bool = False
+    progressive: bool = False
+    modal: str = ""
+
+
+def expand(text: str) -> str:
+    """Return English text with its contractions written out, as ``predicate`` reads it."""
+    for pattern, full in _CONTRACTIONS:
+        text = pattern.sub(full, text)
+    return text
+
+
+def read_predicate(rest: str) -> Predicate | None:
+    """Return the predicate that begins what follows a subject, contractions written out; ``None`` without a verb."""
+    words = [(match.group(), match.end()) for match in _TOKEN.finditer(rest)]
+    tense, negated, modal, copula, perfect = "", False, "", "", False
+    position = 0
+    while position < len(words):
+        word = words[position][0].lower().strip(",.!;:")
+        following = words[position + 1][0].lower().strip(",.!;:") if position + 1 < len(words) else ""
+        if word in _NOT:
+            negated = True
+        elif word == "no" and following in ("longer", "more"):
+            negated = True
+            position += 1
+        elif word in _BE:
+            copula = word
+            tense = tense or ("past" if word in ("was", "were") else "perfect" if word == "been" else "present")
+        elif word in ("have", "has") and _participle_ahead(words, position + 1):
+            perfect, tense = True, "perfect"
+        elif word in ("have", "has", "need", "needs") and following == "to":
+            modal, position = "must", position + 1
+        elif word == "used" and following == "to" and not copula:
+            tense, modal, negated, position = "past", "used", True, position + 1
+        elif copula and word == "going" and following == "to" and position + 2 < len(words):
+            tense, copula, position = "future", "", position + 1
+        elif copula and word == "about" and following == "to":
+            tense, copula, position = "future", "", position + 1
+        elif copula and word in ("supposed", "able", "allowed") and following == "to":
+            modal, copula, position = "can" if word != "supposed" else "must", "", position + 1
+        elif word in _AUXILIARIES and not (word in ("do", "does", "did", "had") and following not in _AFTER_DO):
+            tense, modal = _auxiliary(word, tense, modal)
+        elif word not in _ADVERBS:
+            break
+        position += 1
+    if position == len(words):
+        return None
+    main, end = words[position]
+    main = main.strip(",.!;:")
+    if copula and not _is_gerund(main):
+        start = words[position][1] - len(words[position][0])
+        return Predicate("be", copula, rest[start:].strip(), "perfect" if perfect else tense, negated, False, modal)
+    if not copula and not tense:
+        tense = "past" if is_past(main) else "present"
+    return Predicate(verb_stem(main), main.lower(), rest[end:].strip(), tense, negated, bool(copula), modal)
+
+
+def _auxiliary(word: str, tense: str, modal: str) -> tuple[str, str]:
+    if word in ("will", "shall"):
+        return "future", modal
+    if word in ("would", "could", "should", "might", "may"):
+        return "unreal", word
+    if word in ("can", "must"):
+        return tense or "present", word
+    return ("past" if word in ("did", "had") else tense or "present"), modal
+
+
+def _participle_ahead(words: list[tuple[str, int]], position: int) -> bool:
+    while position < len(words):
+        word = words[position][0].lower().strip(",.!;:")
+        if word in _ADVERBS or word in _NOT:
+            position += 1
+            continue
+        return word == "been" or is_past(word)
+    return False
+
+
+def _is_gerund(word: str) -> bool:
+    lowered = word.lower()
+    return lowered.endswith("ing") and len(lowered) > 4 and lowered not in _NO_GERUND
+
+
+_ALSO_PAST: Final = frozenset(
+    "quit put cut hit hurt let set had did was were been done left met felt sent got gotten won".split()
+)  # noqa: SIM905
+_NOT_PAST: Final = frozenset(
+    "need feed seed bed red tired speed indeed exceed proceed embed wed men women children feet teeth mice people".split()  # noqa: SIM905
+)
+
+
+def is_past(word: str) -> bool:
+    """Return whether a word has the form of a past tense or participle."""
+    lowered = word.lower()
+    if lowered in _NOT_PAST:
+        return False
+    return (
+        (lowered in IRREGULAR and lowered not in _BASES and not lowered.endswith("s"))
+        or lowered in _ALSO_PAST
+        or (lowered.endswith("ed") and len(lowered) > 4)
+    )
+
+
+_BASES: Final = frozenset(IRREGULAR.values())
+
+
+_FORMS: Final = {"lives": "live", "won": "win", "left": "leave", "born": "born", "wed": "marry"}
+"""Forms that the tokenizer, which sees words without their clause, takes for something else."""
+
+
+@lru_cache(maxsize=20_000)
+def verb_stem(word: str) -> str:
+    """Return the form under which all forms of a verb are known; auxiliaries stand for themselves."""
+    lowered = word.lower()
+    if lowered in ("have", "has", "having", "had"):
+        return "have"
+    if lowered in ("do", "does", "doing", "did", "done"):
+        return "do"
+    if lowered in ("get", "gets", "getting", "got", "gotten"):
+        return "get"
+    found = terms(_FORMS.get(lowered, lowered))
+    return found[0] if found else lowered

@@ -1,0 +1,89 @@
+"""Statements about people in English sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from . import rules_en
+from .clauses_en import ANYWHERE, NO_NAMES, OTHER, THING, Clause, clauses, note_mentions
+from .fragments import bare
+from .modality import asserted, asks, tentative
+from .people import People
+from .predicate import read_predicate
+from .relations import ENGLISH
+from .rules_en import STANDING
+from .statement import FACTS, PREFERENCES, UNDATED, Statement
+from .when import resolve
+
+_QUOTED: Final = re.compile(r"[\"“][^\"”]*[\"”]")
+_REPORTED: Final = re.compile(
+    r"\b(?:he|she|they|people|everyone|everybody|someone|my \w+|the \w+|[A-Z][a-z]+)\s+(?:always |used to |often |keeps? )?"
+    r"(?:say|says|said|saying|tells?|told|thinks?|thought|claims?|claimed|swears?|insists?|reckons?|suggests?|asks?|asked|believes?)\b",
+)
+_OPINION: Final = re.compile(
+    r"^(?:i (?:think|guess|believe|suppose|feel like|heard|hear|read|bet|doubt|assume|wonder)|(?:people|everyone|they) says?|apparently|rumou?r has it)\b",
+    re.IGNORECASE,
+)
+_REQUEST: Final = re.compile(
+    r"^\W*(?:(?:and|also|so|hey|ok)[ ,]+)*(?:can|could|would|will) you (?:please )?\w+", re.IGNORECASE
+)
+_SARCASM: Final = re.compile(
+    r"^\W*(?:oh,? (?:sure|yeah|great|right|joy)|yeah,? right|sure,? because|as if\b|great,? another|because (?:of course )?i just love)",
+    re.IGNORECASE,
+)
+_DIAGNOSED: Final = re.compile(
+    r"^(?:my|the|our)\s+(?:\w+\s+)?(?:doctor|gp|vet|dentist|midwife|specialist|nurse|optician|therapist|tests?|results?)\s+"
+    r"(?:says|said|told me|tells me|thinks|found|confirmed|show|showed|shows)\s+(?:that\s+)?(?=i\b|my\b|we\b)",
+    re.IGNORECASE,
+)
+_SAYS_SELF: Final = re.compile(
+    r"^i (?:think|guess|believe|suppose|feel like)\s+(?:that\s+)?(?=i\b|we\b|my\b)", re.IGNORECASE
+)
+
+
+def find(sentence: str, people: People, said_at: datetime | None, *, to_machine: bool) -> Iterator[Statement]:
+    """Yield the statements of one sentence; ``people`` learns whom it mentions, whatever it states."""
+    claimed = asserted(sentence)
+    if to_machine and _REQUEST.match(sentence) and STANDING.search(sentence):
+        yield Statement(PREFERENCES, bare(sentence), people.speaker, "instruction")
+        return
+    if asks(sentence) or not claimed or _SARCASM.match(sentence):
+        note_mentions(sentence, people)
+        return
+    claimed = _DIAGNOSED.sub("", _QUOTED.sub(" ", claimed))
+    reported = False
+    for clause in clauses(claimed, people):
+        # What somebody is reported to say is their opinion, up to where the speaker speaks for themselves again.
+        reported = _REPORTED.search(clause.text) is not None or (reported and clause.kind == THING)
+        yield from _introductions(clause, people)
+        if reported or (tentative(clause.text) and not re.search(r"\brather\b|\bprefer\b", clause.text)):
+            continue
+        yield from _of_clause(clause, people.speaker, said_at, to_machine)
+    if len(claimed) < len(sentence):
+        note_mentions(sentence[len(claimed) :], people)
+
+
+def _of_clause(clause: Clause, speaker: str, said_at: datetime | None, to_machine: bool) -> Iterator[Statement]:
+    rest = clause.rest
+    if _OPINION.match(clause.text):
+        stripped = _SAYS_SELF.sub("", clause.text)
+        if stripped == clause.text:
+            return
+    for found in rules_en.find(clause, read_predicate(rest), to_machine=to_machine):
+        when = None if found.attribute in UNDATED else resolve(clause.text, said_at, future=found.future)
+        yield Statement(found.field, found.text or clause.text, clause.subject or speaker, found.attribute, when)
+
+
+def _introductions(clause: Clause, people: People) -> Iterator[Statement]:
+    """Yield "my little sister Noor": a name told in passing, wherever in a clause it stands."""
+    for match in ANYWHERE.finditer(clause.text):
+        name = match["name"]
+        if name and name.split()[0] not in NO_NAMES and match["whose"].lower() in ("my", "our") and not match["chain"]:
+            text = f"{match['whose']} {match['which']}{match['relation']} {name}"
+            yield Statement(FACTS, text if text in clause.text else match.group().strip(" ,"), name, "relation")
+
+
+__all__ = ["ENGLISH", "OTHER", "find"]

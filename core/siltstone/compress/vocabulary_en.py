@@ -1,0 +1,133 @@
+"""English words by what they say about a person. The rules that use them are in ``rules_en``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .predicate import verb_stem
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(verb_stem(word) for word in text.split())
+
+
+# --- verbs, by stem
+
+LIVE: Final = _stems("live reside dwell settle rent")
+MOVE: Final = _stems("move relocate emigrate immigrate")
+WORK: Final = _stems(
+    "work teach freelance manage run lead coach volunteer nurse consult specialise specialize serve intern practise"
+)
+STUDY: Final = _stems("study major attend enrol enroll")
+LEARN: Final = _stems("learn train prepare practise practice")
+LIKE: Final = _stems("like love enjoy adore prefer fancy favour favor dig cherish relish")
+DISLIKE: Final = _stems("hate dislike detest loathe despise")
+CONSUME: Final = _stems("eat drink smoke vape")
+HOBBY: Final = _stems(
+    "play collect bake paint draw knit sew garden cycle bike jog run swim hike climb surf ski skate sing dance "
+    "photograph fish sail row box lift meditate journal blog code read watch write crochet cook brew camp dive fence"
+)
+OWN: Final = _stems("own have drive keep raise")
+QUIT: Final = _stems("quit stop cut drop ditch")
+PLAN: Final = _stems("plan intend book schedule register sign arrange organise organize reserve enrol enroll apply")
+WISH: Final = _stems("want hope dream wish aim aspire")
+REMIND: Final = _stems("remind")
+MILESTONE: Final = _stems(
+    "graduate marry divorce adopt quit resign retire pass fail win lose buy sell break start join finish complete launch "
+    "publish promote hire fire move relocate visit travel fly enrol enroll book accept receive apply die bury diagnose "
+    "injure crash propose deliver give sprain fracture switch change leave sign open close found inherit donate elope "
+    "immigrate emigrate enlist"
+)
+EMPTY: Final = _stems(
+    "be try see think say tell let do get need check look ask make know guess mean hope wonder believe suppose feel "
+    "seem sound appear happen remember forget understand agree appreciate thank mind bet swear promise assume doubt "
+    "reckon keep wait sleep rest shower nap give show send paste"
+)
+"""Verbs that plan or tell nothing worth keeping by themselves."""
+
+# --- what a person is
+
+OCCUPATION: Final = re.compile(
+    r"(?:nurse|chef|cook|pilot|judge|clerk|coach|guide|guard|maid|vet|surgeon|physio|dietician|dietitian|midwife|mechanic"
+    r"|architect|analyst|accountant|consultant|assistant|attendant|lieutenant|sergeant|captain|actress|waitress|student"
+    r"|intern|apprentice|freelancer|entrepreneur|scientist|postdoc|dev|sysadmin|ceo|cto|cfo|pm|sre|tutor|priest|monk|nun"
+    r"|athlete|model|secretary|librarian|paramedic|agent|officer|diplomat|spy|executive|representative|rep|head|lead|boss"
+    r"|president|principal|dean|cop|trainee|barista|au pair|nanny|undergrad|undergraduate|postgraduate|phd|researcher"
+    r"|\w+(?:ologist|ician|grapher|eer|ier|onomist|ographer|maker|keeper|worker|smith|wright|ster)"
+    r"|\w{2,}(?:er|or|ist|ian|man|woman|person))$",
+    re.IGNORECASE,
+)
+NO_OCCUPATION: Final = frozenset(
+    "mother father sister brother daughter parent lover beginner newcomer member fighter loser winner believer hater "
+    "drinker sleeper eater reader swimmer number matter bother letter weather dinner summer winter teenager minor senior "
+    "junior stranger foreigner outsider survivor customer user vegetarian christian person people sucker quitter owner "
+    "disaster monster cancer corner computer paper water order offer error mirror flower humor humour color colour other "
+    "another either rather never ever over under after perfectionist introvert extrovert optimist pessimist morning-person "
+    "human woman man cover power answer question timer riser slacker talker starter helper carer doer laptop chapter "
+    "better later counter centre center tower shower river motor doctor's buyer seller partner neighbor neighbour keeper "
+    "stepfather stepmother grandmother grandfather godmother godfather italian indian persian russian norwegian "
+    "christian canadian australian brazilian hungarian romanian bulgarian ukrainian egyptian librarian's".split()  # noqa: SIM905
+) - {"doctor"}
+VAGUE: Final = frozenset(
+    "bit little lot mess wreck while fool idiot moment minute few couple loss joke hurry rush pain chance shame pity "
+    "nightmare dream relief surprise thing way problem question idea good great bad big small huge tad ton bunch total "
+    "complete disaster pleasure sec second failure success hassle challenge".split()  # noqa: SIM905
+)
+"""Heads of "I'm a …" that describe a mood, not a person."""
+
+STATE: Final = re.compile(
+    r"(?P<family>(?:happily |newly |recently )?(?:married|single|divorced|engaged|widowed|separated|pregnant|expecting|a (?:mother|father|parent|mum|mom|dad)\b))"
+    r"|(?P<work>(?:semi-)?retired|unemployed|self-employed|between jobs|on (?:maternity|paternity|parental|sick) leave|laid off)"
+    r"|(?P<diet>(?:a )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|teetotal|flexitarian)|gluten[- ]free|kosher|halal)"
+    r"|(?P<health>(?:\w+ly )?(?:allergic|diabetic|asthmatic|coeliac|celiac|(?:lactose|gluten)[- ]intolerant|intolerant|epileptic|anaemic"
+    r"|anemic|deaf|blind|colou?r-?blind|dyslexic|autistic|bipolar|short-sighted|near-?sighted|immunocompromised|hard of hearing|disabled)\b)"
+    r"|(?P<trait>(?:left|right)-handed|bilingual|trilingual|(?:an )?(?:only child|introvert|extrovert|insomniac|early bird|night owl|early riser|perfectionist))"
+    r"|(?P<religion>(?:a )?(?:jewish|muslim|christian|buddhist|hindu|catholic|atheist|sikh|protestant|mormon)\b)",
+    re.IGNORECASE,
+)
+DEMONYM: Final = re.compile(
+    r"(?:half |originally |a )?(?:[A-Z]\w+(?:ian|ean|ish|ese|can|i|er)|French|Dutch|Greek|Thai|Welsh|Swiss|Czech|Irish|Scots?|Scottish|"
+    r"Korean|German|American|Filipino|Finn(?:ish)?|Dane|Swede|Turk|Brit|Kiwi|Aussie)\b(?! (?:food|music|class|lesson|film|movie|restaurant|teacher))"
+)
+DISPOSITION: Final = re.compile(
+    r"(?:not )?(?:(?:so |very |really |super |totally |a bit |pretty |big |quite )*)"
+    r"(?:(?P<like>(?:really )?into|keen on|fond of|obsessed with|crazy about|mad about|nuts about|hooked on|addicted to|passionate about"
+    r"|a (?:\w+ )?(?:fan|lover) of|a (?:big |huge |massive )?\w+ (?:fan|lover|person|enthusiast|nut|addict|junkie)\b|partial to|a sucker for)"
+    r"|(?P<dislike>scared of|afraid of|terrified of|sick of|fed up with|bored of|no fan of|uncomfortable with|bad with))",
+    re.IGNORECASE,
+)
+
+# --- nouns that are said to be something: "my birthday is …"
+
+ATTRIBUTES: Final = re.compile(
+    r"(?P<name>(?:full |first |last |real |middle )?(?:name|surname|nickname))"
+    r"|(?P<birthday>birthday|date of birth|birth date)"
+    r"|(?P<email>e-?mail(?: address)?)|(?P<phone>(?:phone|mobile|cell)(?: number)?)|(?P<address>(?:home )?address)"
+    r"|(?P<work>(?:new |current |day |main )?(?:job|occupation|profession|work|office|company|employer|title))"
+    r"|(?P<home>(?:new |current )?(?:flat|apartment|house|home|place|studio|cottage|dorm))"
+    r"|(?P<origin>hometown|home town|native (?:language|tongue)|mother tongue|nationality)"
+    r"|(?P<education>(?:major|degree|thesis|school|university|college))"
+    r"|(?P<health>(?:blood (?:type|group|pressure)|(?:\w+ )?allerg(?:y|ies)|(?:left |right |bad )?(?:knee|back|eyesight|hearing|asthma|shoulder|ankle)))"
+    r"|(?P<hobby>(?:main |biggest )?(?:hobby|hobbies|pastime))|(?P<car>car|bike|motorbike|van)|(?P<pronouns>pronouns)"
+    r"|(?P<favourite>favou?rite \w+(?: \w+){0,2})",
+    re.IGNORECASE,
+)
+
+EVENT_NOUN: Final = re.compile(
+    r"\b(?:appointment|interview|exam|test|meeting|flight|trip|wedding|party|concert|gig|deadline|surgery|operation|check-?up|viewing"
+    r"|presentation|recital|race|match|game|tournament|conference|class|lesson|date|reservation|tickets?|holiday|vacation|baby shower"
+    r"|graduation|ceremony|audition|rehearsal|scan|marathon|show|reunion|funeral|move)s?\b",
+    re.IGNORECASE,
+)
+NOT_HELD: Final = re.compile(
+    r"^(?:(?:a|an|any|some|no|the|this|that|one|two|few|couple|lots?|bit|little|quick|big|huge|weird|silly|other|another|more|"
+    r"good|great|bad|hard|lovely|nice|rough|long|busy|tough|fun|such|much|enough|all|so|many|of|every|my|your|it|to|really|"
+    r"follow-?up|related|similar|new|different|strange|few more)\s+)*"
+    r"(?:question|idea|problem|feeling|point|look|time|chance|plan|day|night|week|weekend|morning|fun|lot|trouble|doubt|issue|thought|go"
+    r"|choice|news|clue|luck|say|reason|concern|suggestion|request|try|way|faith|hope|breakfast|lunch|dinner|coffee|tea|drink|shower|nap"
+    r"|headache|cold|break|seat|sense|crush|laugh|chat|talk|fight|mind|it|that|this|them|you|been|to|nothing|everything|anything|something"
+    r"|no|blast|ball|thing|stuff|work|half|favou?r|conversation|guest|guests|visitor|heart|guts|energy|patience|tip|tips)\w*\b",
+    re.IGNORECASE,
+)
+"""What one can "have" without its being a possession."""

@@ -1,0 +1,99 @@
+"""When something happened or will, by the words of a clause and the moment it was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Final
+
+from ..text.dates import Period, periods
+from ..text.periods import day, months_from, span
+
+_DEADLINE: Final = re.compile(r"\b(?:before|until|till|by|from|after|since)\s+", re.IGNORECASE)
+_NIGHT: Final = re.compile(r"\btonight\b|\bthis (?:morning|afternoon|evening)\b", re.IGNORECASE)
+_DAY_ONLY: Final = re.compile(
+    r"\b(?:on|for|by|until|till|from|before|the)\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)\b(?!\s+(?:time|floor|year|grade|century|birthday|street|avenue|anniversary|place))",
+    re.IGNORECASE,
+)
+_DAY_ONLY_ZH: Final = re.compile(r"(?<![月\d年])(\d{1,2}|[一二三四五六七八九十]{1,3})[号號](?![线楼院门])")
+_IN: Final = re.compile(
+    r"\bin (?:about )?(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}|a few|a couple of) (day|week|month|year)s?\b"
+    r"(?!['’])|\b(a|one|two|three|four|\d{1,3}) (day|week|month|year)s? from now\b",
+    re.IGNORECASE,
+)
+_NUMBERS: Final = {
+    word: value
+    for value, words in enumerate(
+        ("", "a an one", "two|a couple of", "three|a few", "four", "five", "six", "seven", "eight", "nine", "ten")
+    )
+    for word in (words.split("|") if "|" in words else words.split())
+}
+_DIGITS_ZH: Final = {char: value for value, char in enumerate("零一二三四五六七八九十")}
+_LONGEST: Final = timedelta(days=370)
+_ANY: Final = datetime(2024, 6, 12, tzinfo=timezone.utc)
+
+
+def dated(clause: str, *, days: int = 370) -> bool:
+    """Return whether the clause names a time of at most so many days that an event can have, whenever it was said."""
+    return any(one.end - one.start <= timedelta(days=days) for one in _readings(clause, _ANY))
+
+
+def resolve(clause: str, said_at: datetime | None, *, future: bool) -> datetime | None:
+    """Return the beginning of the time that a clause names: the reading that agrees with its tense, else the likeliest.
+
+    ``None`` where the clause names no time, or nobody knows when it was said. Days are those of ``said_at``'s zone.
+    """
+    if said_at is None:
+        return None
+    readings = list(_readings(clause, said_at))
+    today = day(said_at).start
+    fitting = [one for one in readings if (one.end > today if future else one.start <= said_at)]
+    if future:
+        ahead = [one for one in fitting if one.start >= today]
+        fitting = ahead or fitting
+    best = (fitting or readings)[:1]
+    return best[0].start if best else None
+
+
+def _readings(clause: str, said_at: datetime) -> Iterator[Period]:
+    text = _NIGHT.sub("today", clause)
+    # "before Friday" is dated Friday here: a deadline is remembered by its day, not as the ten years before it.
+    text = _DEADLINE.sub("on ", text)
+    yield from (one for one in periods(text, said_at) if one.end - one.start <= _LONGEST)
+    for match in _IN.finditer(text):
+        count, unit = (match[1] or match[3]).lower(), (match[2] or match[4]).lower()
+        yield _ahead(said_at, int(count) if count.isdigit() else _NUMBERS[count], unit)
+    for match in _DAY_ONLY.finditer(text):
+        if not re.match(r"\s*(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", text[match.end() :], re.I):
+            yield from _this_month(said_at, int(match[1]))
+    for match in _DAY_ONLY_ZH.finditer(text):
+        if not re.search(r"月(?:份的?)?$", text[: match.start()]):
+            yield from _this_month(said_at, _number(match[1]))
+
+
+def _ahead(said_at: datetime, count: int, unit: str) -> Period:
+    if unit == "month":
+        return day(months_from(said_at, count))
+    if unit == "year":
+        return day(months_from(said_at, 12 * count))
+    return span(said_at + timedelta(days=count * (7 if unit == "week" else 1)), 1)
+
+
+def _this_month(said_at: datetime, number: int) -> Iterator[Period]:
+    """Yield the day of that number in this month, then in the next and the last one."""
+    for months in (0, 1, -1):
+        there = months_from(said_at.replace(day=1), months)
+        try:
+            yield day(there.replace(day=number))
+        except ValueError:  # no 31st in this month
+            continue
+
+
+def _number(text: str) -> int:
+    if text.isdigit():
+        return int(text)
+    if "十" in text:
+        tens, ones = text.split("十", 1)
+        return (_DIGITS_ZH[tens] if tens else 1) * 10 + (_DIGITS_ZH[ones] if ones else 0)
+    return _DIGITS_ZH[text[-1]]
