@@ -49,7 +49,7 @@ BY_HAND: Final = {
     "importance": 0.5,  # from -0.25 at 0 to 0.25 at 1; unknown is neutral
     "freshness": 0.05,  # decides between equals only
 }
-"""No data set tells these; they are set so that the situations in ``tests/recall`` come out as a person expects."""
+"""No data set tells these: the situations in ``tests/test_recall.py`` come out with them as a person expects."""
 
 HALF_LIFE_DAYS: Final = {"event": 30.0, "turn": 180.0, "summary": 365.0, "insight": 365.0}
 """After how long a memory of a kind is half as fresh; other kinds (profile, fact, document, item) do not age."""

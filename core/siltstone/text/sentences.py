@@ -9,6 +9,7 @@ from ..protocols import TokenCounter
 
 _ABBREVIATIONS: Final = r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bMrs)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)"
 _END: Final = re.compile(rf"(?:{_ABBREVIATIONS}[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？!?…]+[”’」』）\"']*(?!\s)|\n+)\s*")
+_WORD: Final = re.compile(r"\s*(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]{1,16})")  # a Chinese character, or up to 16 others
 MARK: Final = " […]"
 """Stands where a text has been cut."""
 CHARACTERS_PER_TOKEN: Final = 64
@@ -33,7 +34,7 @@ def cut(text: str, max_tokens: int, counter: TokenCounter) -> str:
     kept = _longest(pieces, max_tokens, counter)
     if kept:
         return kept
-    return _longest(re.findall(r"\s*\S{1,16}", pieces[0]) if pieces else [], max_tokens, counter)
+    return _longest(_WORD.findall(pieces[0]) if pieces else [], max_tokens, counter)
 
 
 def _pieces(text: str) -> list[str]:

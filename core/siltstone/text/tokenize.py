@@ -181,12 +181,14 @@ def _plain(word: str) -> str:
 
 _ASKS: Final = re.compile(
     r"[?？]|(?:吗|嗎|呢)[\s。!！~～]*$"
-    r"|^\W*(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|can|could|will|would|should|have|has)"
-    r"\s+(?:i|you|we|he|she|it|they|the|my|your|his|her|our|their|is|are|was|were|do|does|did|many|much|often|long|to)\b"
-    r"|什么|什麼|怎么|怎麼|为什么|哪里|哪儿|哪个|哪些|哪天|哪年|几号|多少|是不是|有没有|谁",
+    r"|^\W*(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|can|could|will|would|should"
+    r"|have|has)\s+(?:i|you|we|he|she|it|they|the|my|your|his|her|our|their|is|are|was|were|do|does|did|many|much"
+    r"|often|long|to)\b"
+    r"|^(?!.*(?:没有?什么|都|也|无论|不管)).{0,40}"
+    r"(?:什么|什麼|怎么|怎麼|哪里|哪儿|哪个|哪些|哪天|哪年|几号|多少|是不是|有没有|谁)[^。！!]*$",
     re.IGNORECASE,
 )
-_ASKS_WITHIN: Final = 4_000
+_ASKS_WITHIN: Final = 4_000  # characters
 
 
 def is_question(text: str) -> bool:
