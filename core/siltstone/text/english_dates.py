@@ -9,6 +9,7 @@ from typing import Final
 
 from .holidays import ENGLISH, holiday
 from .periods import (
+    SEASONS,
     Period,
     Reading,
     Rule,
@@ -25,7 +26,7 @@ from .periods import (
     within,
     year,
     yearly,
-)  # fmt: skip
+)
 from .words import MONTH_ABBREVIATIONS, MONTHS
 
 _MONTH: Final = "(?P<month>" + "|".join([*MONTHS, *MONTH_ABBREVIATIONS]) + r")\b\.?"
@@ -33,6 +34,7 @@ _CLEAR: Final = "(?P<month>" + "|".join({*MONTHS, *MONTH_ABBREVIATIONS} - {"may"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)\b"
 _WHICH: Final = r"(?P<which>last|this|next|this past|this coming)"
+_SEASON: Final = "(?P<season>spring|summer|autumn|fall|winter)"
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY: Final = r"(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
 _NUMBERS: Final = {
@@ -71,9 +73,10 @@ def _month_of(match: re.Match[str], now: datetime) -> list[Period]:
 
 def _season(match: re.Match[str], now: datetime) -> list[Period]:
     name = match["season"].replace("fall", "autumn")
-    if match["which"]:
-        return [_turn(match["which"], now, lambda y: season(now, y, name))]
-    return yearly(now, _year_of(match), lambda y: season(now, y, name))
+    groups = match.groupdict()
+    if which := groups.get("which"):
+        return [_turn(which, now, lambda y: season(now, y, name))]
+    return yearly(now, _year_of(match) if groups.get("year") else None, lambda y: season(now, y, name))
 
 
 def _holiday(name: str) -> Reading:
@@ -161,6 +164,7 @@ def _rule(hints: Sequence[str], pattern: str, reading: Reading) -> Rule:
 
 _MONTHS: Final = tuple(name[:3] for name in MONTHS)
 _TURNS: Final = ("last", "this", "next")
+_SEASONS: Final = (*SEASONS, "fall")
 _UNITS: Final = ("day", "week", "month", "year")
 
 
@@ -172,12 +176,8 @@ RULES: Final = (
     _rule(_MONTHS, rf"{_WHICH} {_MONTH}", _month_of),
     _rule(_MONTHS, rf"{_LEAD}{_MONTH}", _month_of),
     _rule(_MONTHS, _CLEAR, _month_of),
-    _rule(
-        ["spring", "summer", "autumn", "fall", "winter"],
-        rf"(?:{_WHICH}|(?P<lead>in|during|over|since|before|after)) (?:the )?"
-        rf"(?P<season>spring|summer|autumn|fall|winter)(?: of)?(?:,? {_YEAR})?",
-        _season,
-    ),
+    _rule(_SEASONS, rf"(?:the )?{_SEASON},? (?:of )?{_YEAR}", _season),
+    _rule(_SEASONS, rf"(?:{_WHICH}|(?P<lead>in|during|over|since|before|after)) (?:the )?{_SEASON}", _season),
     _rule(["day"], rf"(?:{_WHICH} )?{_WEEKDAY}", _weekday),
     _rule(_TURNS, rf"{_WHICH} (?P<unit>weekend|week|month|year|night|morning|afternoon|evening)", _unit),
     _rule(["ago"], rf"(?:about |around |over )?{_COUNT} {_UNIT} ago", _ago),
