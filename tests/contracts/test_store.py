@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from items import DIM, NOON, asked, known, said, space, vector
 
+from items import DIM, NOON, asked, known, said, space, vector
 from siltstone.errors import ConflictError, InvalidInputError, NotFoundError
 from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Store, Where
 from siltstone.records import KINDS, Message, Record, replace

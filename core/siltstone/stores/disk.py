@@ -111,8 +111,10 @@ class File:
 
 def make_folder(path: str) -> None:
     """Create a folder and its parents, for the owner alone; on disk when it returns."""
-    missing = []
+    missing: list[str] = []
     while not os.path.isdir(path):
+        if os.path.exists(path):
+            raise ConfigurationError(f"{path} is a file: it cannot hold a store")
         missing.append(path)
         path = os.path.dirname(path)
     for folder in reversed(missing):

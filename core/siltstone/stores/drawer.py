@@ -13,9 +13,10 @@ import numpy as np
 import orjson
 
 from ..errors import StoreLockedError
-from ..index.vectors import Halves, Rows
+from ..index.vectors import Halves
 from ..protocols import Commit, Put, Stored
 from ..text.keys import text_hash
+from . import disk
 from .codec import decode
 from .frames import Frame
 from .lock import FileLock
@@ -28,10 +29,15 @@ _AT_ONCE: Final = 4_096
 """Items shelved at once while a log is read."""
 
 
+UNFINISHED: Final = "unfinished"
+"""Folder of a store that names the users whose removals are under way."""
+
+
 @dataclass(frozen=True)
 class Rules:
-    """How a store writes: whether each commit is synced, whether it may write at all, how long it waits for a lock."""
+    """How a store writes: its folder, whether commits are synced, whether it may write, how long it waits for locks."""
 
+    root: str
     durable: bool
     writable: bool
     lock_timeout: float
@@ -42,6 +48,7 @@ class Drawer:
 
     def __init__(self, folder: str, user_id: str, rules: Rules, key: bytes) -> None:
         self.folder, self.user_id = folder, user_id
+        self._marker = os.path.join(rules.root, UNFINISHED, os.path.basename(folder))
         self._rules = rules
         self._refusals = Refusals(key)
         self._lock = FileLock(os.path.join(folder, "LOCK"))
@@ -51,13 +58,13 @@ class Drawer:
         self._start()
 
     def _start(self) -> None:
-        self.shelf = Shelf(self.user_id, self._read, self._gather)
-        self._log = Log(self.folder, self.user_id, durable=self._rules.durable, writable=self._rules.writable)
+        log = Log(self.folder, self.user_id, durable=self._rules.durable, writable=self._rules.writable)
+        self._log = log  # the shelf knows the log, not the drawer: no cycle keeps files open
+        self.shelf = Shelf(self.user_id, _reader(log, self.user_id), self._step)
         self._vectors: VectorFile | None = None
         self._space = -1
         self._unfinished: dict[int, tuple[list[int], set[int]]] = {}
         self._notes: list[str] = []
-        self._unreadable: set[int] = set()
 
     # --- reading
 
@@ -69,7 +76,7 @@ class Drawer:
             if not self._alone or space != self._space:
                 self._catch_up(space)
             if self._log.torn or self._unfinished:
-                self._mend_if_free(space)
+                self.mend(space)
         return self.shelf
 
     def _changed(self) -> bool:
@@ -112,7 +119,7 @@ class Drawer:
             return
         widths = {dim for _, space, dim, _ in listed(self.folder) if space == self._space}
         if widths and self._vectors is None:
-            self._vectors = VectorFile(self.folder, self._space, widths.pop(), writable=self._rules.writable)
+            self._file(widths.pop())
 
     def _apply(self, frames: Sequence[tuple[int, Frame]]) -> None:
         items: list[Item] = []
@@ -136,8 +143,8 @@ class Drawer:
         segments = {int(places[row]) >> 32 for row in self.shelf.rows_of(removed) if row >= 0 and places[row] >= 0}
         self.shelf.remove(removed)
         self.shelf.refused.update(hashes)
-        if removed:
-            self._unfinished[number] = (removed, segments)
+        if removed:  # what is unreadable may hold the words too
+            self._unfinished[number] = (removed, segments | self._log.damaged())
 
     def _attach_news(self) -> None:
         self._find_vectors()
@@ -152,23 +159,6 @@ class Drawer:
     def _publish(self) -> None:
         self.shelf.publish(f"{self._log.born}-{self._log.next_number:x}")
 
-    def _read(self, place: int, number: int) -> Stored | None:
-        document = self._log.load(place, number) if place >= 0 else None
-        if document is None:
-            with self._step:  # it may have moved meanwhile
-                row = self.shelf.rows_of([number])[0]
-                place = int(self.shelf.rows["place"][row]) if row >= 0 else -1
-                document = self._log.load(place, number) if place >= 0 else None
-            if document is None:
-                if place >= 0:
-                    self._unreadable.add(number)
-                return None
-        return decode(orjson.loads(document), self.user_id)
-
-    def _gather(self, slots: Rows) -> Halves:
-        assert self._vectors is not None
-        return self._vectors.gather(slots)
-
     # --- writing
 
     @contextmanager
@@ -182,17 +172,27 @@ class Drawer:
         try:
             self._lock.acquire(self._rules.lock_timeout)
             try:
-                with self._step:
-                    self._catch_up(space)
-                    self._repair()
-                    self._alone = True
-                self._finish()
-                yield
+                with self._up_to_date(space):
+                    yield
             finally:
-                self._alone = False
                 self._lock.release()
         finally:
             self._turns.release()
+
+    @contextmanager
+    def _up_to_date(self, space: int) -> Iterator[None]:
+        """Under the lock: read what others wrote, mend what they left, and let readers know that this is all."""
+        with self._step:
+            self._catch_up(space)
+            done = self._log.repair()
+            if done:
+                self._notes.append(done)
+            self._alone = True
+        try:
+            self._finish()
+            yield
+        finally:
+            self._alone = False
 
     def commit(self, puts: Sequence[Put], expect: Mapping[str, int] | None, space: int, dim: int | None) -> Commit:
         """Write all items or none; on disk when it returns."""
@@ -254,6 +254,7 @@ class Drawer:
             hashes = self._refusals.hashes(transcripts)
             if numbers or hashes:
                 number = self._log.next_number
+                self._mark()
                 self._log.append([orjson.dumps({"x": numbers, "h": hashes})])
                 with self._step:
                     self._hide(number, numbers, hashes)
@@ -263,6 +264,8 @@ class Drawer:
 
     def _finish(self) -> None:
         """Take what was removed out of every file."""
+        if not self._unfinished:
+            return
         for number, (removed, segments) in list(self._unfinished.items()):
             if self._vectors is not None:
                 self._vectors.erase(np.array(removed, np.int64))
@@ -275,24 +278,22 @@ class Drawer:
             with self._step:
                 del self._unfinished[number]
                 self._publish()
+        disk.unlink(self._marker)
 
-    def _repair(self) -> None:
-        done = self._log.repair()
-        if done:
-            self._notes.append(done)
+    def _mark(self) -> None:
+        """Note that this user is to be opened at the next start, should we not come to the end."""
+        disk.make_folder(os.path.dirname(self._marker))
+        disk.replace(self._marker, os.path.basename(os.path.dirname(self.folder)).encode())
 
-    def _mend_if_free(self, space: int) -> None:
+    def mend(self, space: int) -> None:
         """Clear up after a killed writer, unless another one is at work."""
         if self._rules.writable and self._turns.acquire(blocking=False):
             try:
                 if self._lock.try_acquire():
                     try:
-                        self._catch_up(space)
-                        self._repair()
-                        self._alone = True
-                        self._finish()
+                        with self._up_to_date(space):
+                            disk.unlink(self._marker)
                     finally:
-                        self._alone = False
                         self._lock.release()
             finally:
                 self._turns.release()
@@ -305,7 +306,8 @@ class Drawer:
 
     def _file(self, dim: int) -> VectorFile:
         if self._vectors is None:
-            self._vectors = VectorFile(self.folder, self._space, dim, writable=True)
+            self._vectors = VectorFile(self.folder, self._space, dim, writable=self._rules.writable)
+            self.shelf.gather = self._vectors.gather
         return self._vectors
 
     @property
@@ -332,8 +334,16 @@ class Drawer:
         notes = list(self._notes)
         for path, start, end in self._log.damage:
             notes.append(f"{os.path.basename(path)}: {end - start} bytes at {start} do not check")
-        if self._unreadable:
-            notes.append(f"{len(self._unreadable)} documents do not check any more")
+        if self._log.unreadable:
+            notes.append(f"{len(self._log.unreadable)} documents do not check any more")
         if self._vectors is not None and self._vectors.bad:
             notes.append(f"{self._vectors.bad} vectors did not check and are to be embedded again")
         return tuple(notes)
+
+
+def _reader(log: Log, user_id: str) -> Callable[[int, int], Stored | None]:
+    def read(place: int, number: int) -> Stored | None:
+        document = log.load(place, number) if place >= 0 else None
+        return None if document is None else decode(orjson.loads(document), user_id)
+
+    return read

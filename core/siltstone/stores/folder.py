@@ -9,6 +9,7 @@
         LOCK                           the writer of this user
         docs.000001.jsonl              framed documents: the truth
         vectors.0000x384.000000.f16    vectors, each naming its document
+      unfinished/                      names users whose removals are under way
       trash/                           users being removed; emptied at the next open
 """
 
@@ -30,7 +31,8 @@ from ..errors import ConfigurationError, EmbedderMismatchError, NotFoundError, R
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, StoreStats
 from ..records import Record
 from . import disk, storefile
-from .drawer import Drawer, Rules
+from .disk import File
+from .drawer import UNFINISHED, Drawer, Rules
 from .lock import FileLock
 from .log import Vanished, read_user
 from .shelf import Shelf
@@ -68,7 +70,7 @@ class FolderStore(ShelfStore):
             raise ConfigurationError(f"durability is 'fsync' or 'os', not {durability!r}")
         self._location = os.fspath(path)
         self._root = os.path.abspath(self._location)
-        self._rules = Rules(durability == "fsync", not read_only, lock_timeout)
+        self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout)
         self._guard = Lock()
         self._drawers: OrderedDict[str, Drawer] = OrderedDict()
         _prepare(self._root, create=create and not read_only)
@@ -77,6 +79,7 @@ class FolderStore(ShelfStore):
         self._agreed = self._store.space
         if not read_only:
             self._empty_trash()
+            self._finish_removals()
         _stores.add(self)
 
     @property
@@ -249,6 +252,18 @@ class FolderStore(ShelfStore):
         trash = os.path.join(self._root, "trash")
         for name in os.listdir(trash) if os.path.isdir(trash) else []:
             shutil.rmtree(os.path.join(trash, name), ignore_errors=True)
+
+    def _finish_removals(self) -> None:
+        """Open the users whose removals a killed process left half done; opening makes up for it."""
+        marks = os.path.join(self._root, UNFINISHED)
+        for name in os.listdir(marks) if os.path.isdir(marks) else []:
+            mark = os.path.join(marks, name)
+            group = File(mark).read(0, 2).decode()
+            user_id = read_user(os.path.join(self._root, "users", group, name.removesuffix(".new")))
+            if user_id is None:
+                disk.unlink(mark)
+            else:
+                self._drawer(user_id, self._store).mend(self._store.space)
 
     # --- settings
 

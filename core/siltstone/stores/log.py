@@ -67,6 +67,7 @@ class Log:
         self.born = ""
         self.torn = False
         self.damage: list[tuple[str, int, int]] = []
+        self.unreadable: set[int] = set()
 
     # --- reading
 
@@ -151,7 +152,16 @@ class Log:
         if size is not None and size > len(data):
             data += segment.file.read(start + len(data), size - len(data))
         found = parse(data)
-        return found.document if found is not None and found.number == number else None
+        if found is None or found.number != number:
+            self.unreadable.add(number)
+            return None
+        self.unreadable.discard(number)  # it had only moved
+        return found.document
+
+    def damaged(self) -> set[int]:
+        """Return the segments that hold pieces which do not check."""
+        paths = {path for path, _, _ in self.damage}
+        return {number for number, segment in self._segments.items() if segment.file.path in paths}
 
     # --- writing, under the user's lock
 

@@ -124,7 +124,8 @@ class _Drawer:
         self._documents: list[bytes | None] = []
         self._vectors: Halves = np.empty((0, 0), np.float16)
         self._used = 0
-        self.shelf = Shelf(user_id, self._read, self._gather)
+        self.shelf = Shelf(user_id, self._read)
+        self.shelf.gather = self._gather
 
     def write(self, items: Sequence[Planned]) -> None:
         """Keep the documents of a plan and shelve them."""

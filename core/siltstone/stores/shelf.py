@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -69,11 +70,16 @@ class Shelf:
     """The writer's side: applies commits, keeps the indexes, publishes views."""
 
     def __init__(
-        self, user_id: str, read: Callable[[int, int], Stored | None], gather: Callable[[Rows], Halves]
+        self,
+        user_id: str,
+        read: Callable[[int, int], Stored | None],
+        moving: AbstractContextManager[object] | None = None,
     ) -> None:
-        """``read`` gives the item of a place and number, ``gather`` the float16 vectors at slots, nan where damaged."""
+        """``read`` gives the item of a place and number; ``moving`` is held by whoever gives rows other places."""
         self.user_id = user_id
-        self.read = read
+        self.gather: Callable[[Rows], Halves] = _no_vectors
+        self._read_item = read
+        self._moving = moving or nullcontext()
         self.rows = Columns(_SPEC)
         self.ids: dict[str, int] = {}
         self.sessions, self.speakers = Names(), Names()
@@ -81,7 +87,6 @@ class Shelf:
         self.vectors: Vectors | None = None
         self.refused: set[str] = set()
         self.revision = 0
-        self._gather = gather
         self._ends: dict[int, int] = {}  # session to its last turn
         self._alive = 0
         self._words = 0.0
@@ -90,7 +95,7 @@ class Shelf:
     @classmethod
     def empty(cls, user_id: str) -> Shelf:
         """Return the shelf of a user who has nothing."""
-        return cls(user_id, lambda place, number: None, lambda slots: np.empty((0, 0), np.float16))
+        return cls(user_id, lambda place, number: None)
 
     def publish(self, token: str) -> None:
         """Let readers see what has been applied, under the revision ``token``."""
@@ -122,7 +127,12 @@ class Shelf:
 
     def item(self, row: int) -> Stored | None:
         """Return the item of a row, or ``None`` if its document is damaged or gone."""
-        return self.read(int(self.rows["place"][row]), int(self.rows["number"][row]))
+        number = int(self.rows["number"][row])
+        item = self._read_item(int(self.rows["place"][row]), number)
+        if item is None:
+            with self._moving:
+                item = self._read_item(int(self.rows["place"][row]), number)
+        return item
 
     def lineage(self, row: int) -> Iterator[int]:
         """Yield a row and those of its older versions, newest first."""
@@ -253,7 +263,7 @@ class Shelf:
             there[rows[rows >= 0]] = np.array([place for _, place in places], np.int64)[rows >= 0]
 
     def attach(self, rows: Rows, slots: Rows, vectors: Halves) -> None:
-        """Give rows their vectors."""
+        """Give rows their vectors, which ``gather`` can read at ``slots``."""
         if not len(rows):
             return
         if self.vectors is None:
@@ -267,9 +277,9 @@ class Shelf:
         slots = self.rows["slot"][rows]
         some = slots >= 0
         if some.all():
-            return self._gather(slots)
+            return self.gather(slots)
         out = np.full((len(rows), self.vectors.dim if self.vectors else 0), np.nan, np.float16)
-        out[some] = self._gather(slots[some])
+        out[some] = self.gather(slots[some])
         return out
 
     def drop_vectors(self) -> None:
@@ -341,3 +351,7 @@ def item_id(stored: Stored) -> str:
     record: Record | None = stored.record
     assert record is not None
     return record.id
+
+
+def _no_vectors(slots: Rows) -> Halves:
+    return np.empty((len(slots), 0), np.float16)

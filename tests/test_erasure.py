@@ -1,0 +1,167 @@
+"""Removal from the store: no file keeps the words or their vector, and a kill in between is made up for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from items import asked, known, said, vector
+from siltstone.protocols import Where
+from siltstone.stores.folder import FolderStore
+from writers import PROCESSES, remove_until
+
+CANARY = "heliotrope-蓝鹊"
+
+
+def files_with(folder: Path, *needles: bytes) -> list[str]:
+    """Return the files below a folder that hold one of the byte strings."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in files if any(needle in path.read_bytes() for needle in needles)]
+
+
+def traces(seed: int) -> tuple[bytes, ...]:
+    """Return the canary's text in UTF-8 and UTF-16, and its vector."""
+    half = vector(seed).astype(np.float16).tobytes()
+    return CANARY.encode(), CANARY.encode("utf-16-le"), CANARY.encode("utf-16-be"), half
+
+
+def with_canary(folder: Path) -> FolderStore:
+    """Return a store where the canary is in a message, in a version that was replaced, and in metadata."""
+    store = FolderStore(folder)
+    store.commit("u", [said("m1", "before", seed=1), said("m2", f"the word is {CANARY}", seed=77), said("m3", "after")])
+    store.commit("u", [known("f", f"word: {CANARY}", seed=77)])
+    store.commit("u", [known("f", "nothing", seed=3, version=2), known("g", "x", metadata={"word": CANARY})])
+    store.commit("u", [said("m4", "last", seed=4, session=CANARY, name=CANARY)])
+    return store
+
+
+def test_no_file_keeps_what_was_removed(tmp_path: Path) -> None:
+    """Text, older versions, metadata, names and vectors are in no file when remove returns, nor after close."""
+    store = with_canary(tmp_path)
+    assert files_with(tmp_path, *traces(77))
+    store.remove("u", ["m2", "f", "g", "m4"], transcripts=[("s", f"the word is {CANARY}")])
+    assert files_with(tmp_path, *traces(77)) == []
+    assert [m.content for m in store.messages("u", "s")] == ["before", "after"]
+    store.close()
+    assert files_with(tmp_path, *traces(77)) == []
+    again = FolderStore(tmp_path)
+    assert [r.text for r in again.scan("u", Where())] == ["before", "after"]
+    assert again.candidates("u", asked(seed=1)).dense[0] == pytest.approx(1, abs=1e-3)
+    assert again.stats("u").health == ()
+    assert again.commit("u", [said("n", f"The word is  {CANARY}")]).skipped == ("n",)
+    assert files_with(tmp_path, *traces(77)) == []
+
+
+def test_no_file_keeps_a_removed_user(tmp_path: Path) -> None:
+    """With everything, the user's folder is gone."""
+    store = with_canary(tmp_path)
+    store.remove("u", [], everything=True)
+    assert files_with(tmp_path, *traces(77)) == []
+    assert list(tmp_path.glob("users/*/*")) == []
+
+
+def test_damaged_pieces_go_with_the_next_removal(tmp_path: Path) -> None:
+    """Bytes that cannot be read may hold the words: what is unreadable goes when something is removed."""
+    store = with_canary(tmp_path)
+    store.close()
+    (log,) = tmp_path.rglob("docs.*.jsonl")
+    data = log.read_bytes()
+    log.write_bytes(data.replace(b'"i":"m2"', b'"i":"m!"'))
+    store = FolderStore(tmp_path)
+    assert store.stats("u").health
+    assert files_with(tmp_path, CANARY.encode())
+    store.remove("u", ["m2", "f", "g", "m4"])
+    assert files_with(tmp_path, *traces(77)[:3]) == []
+
+
+def test_other_processes_go_on_reading_through_a_removal(tmp_path: Path) -> None:
+    """A store that had everything in memory finds the rest at its new places, and the removed nowhere."""
+    store = FolderStore(tmp_path)
+    store.commit("u", [said(f"m{n:03}", f"text {n}", minute=n, seed=n) for n in range(200)])
+    other = FolderStore(tmp_path)
+    assert len(other.messages("u", "s")) == 200
+    store.remove("u", [f"m{n:03}" for n in range(0, 200, 2)])
+    store.commit("u", [said("n", "new", minute=500)])
+    assert [m.content for m in other.messages("u", "s")] == [*(f"text {n}" for n in range(1, 200, 2)), "new"]
+    assert other.stats("u").health == ()
+    assert other.candidates("u", asked("text")).document_frequency.tolist() == [100]
+
+
+def steps_of_a_removal(folder: Path) -> int:
+    """Return how many changes on disk a removal makes."""
+    store = with_canary(folder)
+    seen: list[str] = []
+    watching = True
+
+    def watch(event: str, args: tuple[object, ...]) -> None:
+        if watching and event == "siltstone.disk":
+            seen.append(str(args[0]))
+
+    sys.addaudithook(watch)
+    store.remove("u", ["m2", "f", "g", "m4"])
+    watching = False
+    return len(seen)
+
+
+def test_a_removal_that_was_killed_is_made_up_for(tmp_path: Path) -> None:
+    """Killed before or after any change on disk, a removal has happened whole or not at all when the store opens."""
+    steps = steps_of_a_removal(tmp_path / "count")
+    assert steps > 10
+    finished = 0
+    for step in range(steps):
+        folder = tmp_path / str(step)
+        with_canary(folder).close()
+        process = PROCESSES.Process(target=remove_until, args=(folder, ["m2", "f", "g", "m4"], step))
+        process.start()
+        process.join()
+        assert process.exitcode == -9
+        store = FolderStore(folder)
+        half_done = (folder / "unfinished").is_dir() and list((folder / "unfinished").iterdir())
+        assert not half_done  # made up for by opening alone
+        texts = [m.content for m in store.messages("u", "s")]
+        assert texts in (["before", "after"], ["before", f"the word is {CANARY}", "after"])
+        if len(texts) == 2:
+            finished += 1
+            assert files_with(folder, *traces(77)) == []
+        else:
+            assert store.candidates("u", asked("heliotrop")).document_frequency.tolist() == [2]
+        store.close()
+    assert 0 < finished < steps
+
+
+def test_a_removal_of_a_user_that_was_killed_is_made_up_for(tmp_path: Path) -> None:
+    """Killed at any step, a user is there or gone, and once the store is opened no file is left of one who is gone."""
+    outcomes = set()
+    for step in range(12):
+        folder = tmp_path / str(step)
+        with_canary(folder).close()
+        process = PROCESSES.Process(target=remove_until, args=(folder, None, step))
+        process.start()
+        process.join()
+        store = FolderStore(folder)
+        gone = list(store.users()) == []
+        outcomes.add(gone)
+        assert gone == (files_with(folder, *traces(77)) == [])
+        assert len(store.messages("u", "s")) == (0 if gone else 3)
+    assert outcomes == {True, False}
+
+
+def test_killed_writes_leave_what_was_there(tmp_path: Path) -> None:
+    """The audit events name every change on disk, for whoever wants to watch."""
+    seen: list[tuple[str, str]] = []
+    watching = True
+
+    def watch(event: str, args: tuple[object, ...]) -> None:
+        if watching and event == "siltstone.disk":
+            seen.append((str(args[0]), os.path.basename(str(args[1]))))
+
+    sys.addaudithook(watch)
+    FolderStore(tmp_path).commit("u", [said("a", "one", seed=1)])
+    watching = False
+    assert ("before write", "docs.000001.jsonl") in seen
+    assert ("after sync", "docs.000001.jsonl") in seen
+    assert ("after rename", "STORE") in seen
