@@ -78,7 +78,7 @@ def judge(dialogue: Dialogue, digest: Digest, show: bool = False) -> Counter[str
         [
             label
             for label in dialogue.labels
-            if field in (label["field"], label.get("or")) and agrees(item, label, speakers)
+            if field in (label["field"], *label.get("or", [])) and agrees(item, label, speakers)
         ]
         for field, item in items
     ]
