@@ -113,7 +113,7 @@ def make_folder(path: str) -> None:
     """Create a folder and its parents, for the owner alone; on disk when it returns."""
     missing: list[str] = []
     while not os.path.isdir(path):
-        if os.path.exists(path):
+        if os.path.exists(path) and not os.path.isdir(path):
             raise ConfigurationError(f"{path} is a file: it cannot hold a store")
         missing.append(path)
         path = os.path.dirname(path)
@@ -145,6 +145,13 @@ def replace(path: str, data: bytes) -> None:
     file.write(data, 0)
     file.sync()
     rename(new, path)
+
+
+def touch(path: str) -> None:
+    """Make sure that a file is there; on disk when it returns."""
+    with step("create", path):
+        File(path, write=True, create=True)
+    sync_folder(os.path.dirname(path))
 
 
 def rename(old: str, new: str) -> None:

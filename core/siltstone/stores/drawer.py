@@ -283,7 +283,7 @@ class Drawer:
     def _mark(self) -> None:
         """Note that this user is to be opened at the next start, should we not come to the end."""
         disk.make_folder(os.path.dirname(self._marker))
-        disk.replace(self._marker, os.path.basename(os.path.dirname(self.folder)).encode())
+        disk.touch(self._marker)
 
     def mend(self, space: int) -> None:
         """Clear up after a killed writer, unless another one is at work."""

@@ -31,7 +31,6 @@ from ..errors import ConfigurationError, EmbedderMismatchError, NotFoundError, R
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, StoreStats
 from ..records import Record
 from . import disk, storefile
-from .disk import File
 from .drawer import UNFINISHED, Drawer, Rules
 from .lock import FileLock
 from .log import Vanished, read_user
@@ -257,11 +256,9 @@ class FolderStore(ShelfStore):
         """Open the users whose removals a killed process left half done; opening makes up for it."""
         marks = os.path.join(self._root, UNFINISHED)
         for name in os.listdir(marks) if os.path.isdir(marks) else []:
-            mark = os.path.join(marks, name)
-            group = File(mark).read(0, 2).decode()
-            user_id = read_user(os.path.join(self._root, "users", group, name.removesuffix(".new")))
+            user_id = read_user(storefile.named_folder(self._root, name))
             if user_id is None:
-                disk.unlink(mark)
+                disk.unlink(os.path.join(marks, name))
             else:
                 self._drawer(user_id, self._store).mend(self._store.space)
 

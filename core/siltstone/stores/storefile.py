@@ -87,7 +87,12 @@ def user_folder(root: str, user_id: str) -> str:
     """Return a user's folder: a readable part and a hash, so that ids never collide, whatever the disk's rules."""
     hashed = blake2b(user_id.encode(), digest_size=16).hexdigest()
     readable = re.sub(r"[^a-z0-9]+", "-", user_id.lower())[:24].strip("-")
-    return os.path.join(root, "users", hashed[:2], f"{readable}-{hashed}" if readable else hashed)
+    return named_folder(root, f"{readable}-{hashed}" if readable else hashed)
+
+
+def named_folder(root: str, name: str) -> str:
+    """Return where the user's folder of a name lies: spread over 256 folders by the first digits of the hash."""
+    return os.path.join(root, "users", name[-32:-30], name)
 
 
 def _checked(line: bytes) -> bytes | None:
