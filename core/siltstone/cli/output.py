@@ -35,9 +35,10 @@ def write_json(value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return JSON values for dataclasses, mappings, sequences and times."""
+    """Return JSON values for dataclasses (what is public of them), mappings, sequences and times."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, datetime):
@@ -104,18 +105,27 @@ def hits_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
     made = table(("#", "score", "date", "who", "text"), title=title, right=("#", "score"))
     for place, hit in enumerate(hits, 1):
         record = hit.record
-        made.add_row(str(place), f"{hit.score:.3f}", day(record.time), Text(who(record)), Text(record.text))
+        made.add_row(str(place), f"{hit.score:.2f}", day(record.time), Text(who(record)), Text(record.text))
     return made
 
 
-def why_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
-    """Return a table of the parts of each score; the rows are numbered as in ``hits_table``."""
+def show_why(hits: Sequence[Hit], *, title: str | None = None) -> None:
+    """Print the parts of each score, a column per hit, numbered as in ``hits_table``."""
+    made = console()
     parts = list(dict.fromkeys(part for hit in hits for part in hit.why))
-    made = table(("#", "score", *parts), title=title, right=("#", "score", *parts))
-    for place, hit in enumerate(hits, 1):
-        cells = (f"{hit.why[part]:.3f}" if part in hit.why else "" for part in parts)
-        made.add_row(str(place), f"{hit.score:.3f}", *cells)
-    return made
+    fit = max((made.width - max(map(len, parts), default=0)) // _FIGURE, 1)
+    for start in range(0, len(hits), fit):
+        shown = hits[start : start + fit]
+        numbers = [f"#{place}" for place in range(start + 1, start + len(shown) + 1)]
+        grid = table(("part", *numbers), title=title, right=numbers)
+        for part in parts:
+            grid.add_row(part, *(f"{hit.why[part]:+.2f}" if part in hit.why else "" for hit in shown))
+        grid.add_row("score", *(f"{hit.score:.2f}" for hit in shown))
+        made.print(grid)
+
+
+_FIGURE = 8
+"""Columns that one figure takes in a table."""
 
 
 def who(record: Record) -> str:

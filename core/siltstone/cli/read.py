@@ -8,7 +8,7 @@ import typer
 
 from ..records import Record
 from .options import DEFAULT_STORE, AsJson, Embedding, Kinds, Session, Since, StoreAt, Until, User, opened
-from .output import hits_table, minute, note, plain, records_table, show_table, table, who, why_table, write_json
+from .output import hits_table, minute, note, plain, records_table, show_table, show_why, table, who, write_json
 
 
 def search(
@@ -38,7 +38,7 @@ def search(
     else:
         show_table(hits_table(hits))
         if why:
-            show_table(why_table(hits))
+            show_why(hits)
 
 
 def context(

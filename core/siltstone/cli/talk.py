@@ -79,7 +79,7 @@ ALICE: Final = Talk(
                     "Which note-taking app would you use for that?",
                     "Any that works offline; Obsidian is a common choice.",
                 ),
-                ("I'd rather have plain text files.", "Then one file per dive, named by date and site."),
+                ("I'd rather have plain text files.", "Then one file per dive, sorted by date and site."),
                 ("Good. Please always give me distances in kilometres.", "Noted: kilometres it is."),
             ),
         ),

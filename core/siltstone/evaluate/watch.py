@@ -33,6 +33,11 @@ class Watched:
         """The model's width."""
         return self._inner.dim
 
+    @property
+    def engine(self) -> str:
+        """What computes it."""
+        return _engine(self._inner)
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
         began = time.perf_counter()
@@ -51,7 +56,7 @@ class Watched:
 
 
 class Remembered:
-    """An embedder with a file of vectors, keyed by text and model, so that a repeated run embeds nothing.
+    """An embedder with a file of vectors, keyed by text, model and engine, so that a repeated run embeds nothing.
 
     ``save`` writes what is new; ``reused`` counts the vectors that came from the file.
     """
@@ -59,7 +64,7 @@ class Remembered:
     def __init__(self, inner: Embedder, folder: str | Path) -> None:
         self._inner = inner
         self._lock = threading.Lock()
-        self._path = Path(folder) / f"{hashlib.sha256(inner.name.encode()).hexdigest()[:16]}.npz"
+        self._path = Path(folder) / f"{_digest(f'{inner.name} {_engine(inner)}').hex()[:16]}.npz"
         self._rows = self._load()
         self._new = False
         self.reused = 0
@@ -73,6 +78,11 @@ class Remembered:
     def dim(self) -> int:
         """The model's width."""
         return self._inner.dim
+
+    @property
+    def engine(self) -> str:
+        """What computes it."""
+        return _engine(self._inner)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
@@ -116,4 +126,12 @@ class Remembered:
 
 
 def _key(side: str, text: str) -> bytes:
-    return hashlib.sha256(f"{side}\0{text}".encode("utf-8", "surrogatepass")).digest()
+    return _digest(f"{side}\0{text}")
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _engine(embedder: Embedder) -> str:
+    return str(getattr(embedder, "engine", "default"))
