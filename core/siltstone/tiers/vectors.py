@@ -1,6 +1,7 @@
-"""Vectors that come late: an add waits for its vectors a moment, and the rest follows.
+"""Vectors that come late: a write waits for its vectors a moment, and the rest follows in the background.
 
 What has no vector is a fact of the store (``Store.pending``), not a list of ours: a killed process forgets nothing.
+The embedder is only ever called on threads of ours, so that one that hangs holds up nobody for long.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -20,77 +22,16 @@ from ..text.keys import dense_key
 
 logger = logging.getLogger("siltstone")
 
-
-class Embedding:
-    """The vectors of one write, computed batch by batch on another thread."""
-
-    def __init__(self, queue: VectorQueue, texts: Sequence[str]) -> None:
-        self.texts = list(texts)
-        self._queue = queue
-        self._rows: list[Floats] = []
-        self._error: Exception | None = None
-        self._finished = threading.Event()
-        self._lock = threading.Lock()
-        self._taken = 0
-        self._target: tuple[str, Sequence[Record]] | None = None
-
-    def run(self) -> None:
-        """Compute all batches; hand on what comes after the write was committed."""
-        try:
-            for start in range(0, len(self.texts), self._queue.batch):
-                rows = self._queue.embedder.embed_documents(self.texts[start : start + self._queue.batch])
-                with self._lock:
-                    self._rows.extend(rows)
-                self._hand_on()
-                if self._queue.closing:
-                    break
-        except Exception as exc:  # kept, and raised or queued by whoever waits
-            self._error = exc
-            self._queue.failed(exc)
-        finally:
-            self._finished.set()
-            if self._target is not None:
-                self._queue.wake(self._target[0])
-
-    def ready(self) -> list[Floats]:
-        """Return the leading rows that are there within the wait.
-
-        Raises what siltstone knows to be wrong with the embedder (NaN, another width or space, a missing
-        package): nothing was stored then. One that cannot be reached, or that fails in its own way, leaves its
-        texts to the queue.
-        """
-        self._finished.wait(self._queue.wait)
-        with self._lock:
-            if isinstance(self._error, SiltstoneError) and not isinstance(self._error, BackendUnavailableError):
-                raise self._error
-            self._taken = len(self._rows)
-            return list(self._rows)
-
-    def deliver(self, user_id: str, records: Sequence[Record]) -> None:
-        """Say which committed records the rows belong to, so that late ones can be attached."""
-        if self._taken == len(records):
-            return
-        self._target = (user_id, records)
-        self._hand_on()
-        if self._finished.is_set():
-            self._queue.wake(user_id)
-
-    def _hand_on(self) -> None:
-        if self._target is None:
-            return
-        user_id, records = self._target
-        with self._lock:
-            start, rows = self._taken, self._rows[self._taken :]
-            self._taken = len(self._rows)
-        if rows and not self._queue.closing:
-            self._queue.store.put_vectors(user_id, records[start : start + len(rows)], np.stack(rows))
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds between attempts with an embedder that fails; each pause is twice the one before."""
 
 
 class VectorQueue:
     """Embeds what is written, at once where the embedder is quick, later where it is not.
 
-    ``wait`` in seconds is how long a write waits; ``batch`` how many texts go to the embedder at once. Retries
-    back off from one second to a minute. Thread-safe.
+    ``wait`` is how many seconds a write waits; ``batch`` how many texts go to the embedder at once; ``writes``
+    whether vectors may be written at all. Thread-safe.
     """
 
     def __init__(self, store: Store, embedder: Embedder, *, wait: float, batch: int, writes: bool) -> None:
@@ -99,21 +40,22 @@ class VectorQueue:
         self.wait = wait
         self.batch = batch
         self.closing = not writes
-        self._resumed: set[str] = set()
         self.last_error: str | None = None
+        self._error: Exception | None = None
+        self._failures = 0
+        self._warned = False
+        self._resumed: set[str] = set()
+        self._due: dict[str, None] = {}
+        self._hurry = False
         self._pid = os.getpid()
-        self._users: dict[str, None] = {}
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._warned = False
 
     def embed(self, texts: Sequence[str]) -> Embedding:
         """Start embedding texts; the caller asks ``ready`` and later says where rows belong by ``deliver``."""
         embedding = Embedding(self, texts)
         if texts:  # a daemon, so that a hanging service cannot keep the process from ending
             threading.Thread(target=embedding.run, name="siltstone-embed", daemon=True).start()
-        else:
-            embedding.run()
         return embedding
 
     def resume(self, user_id: str) -> None:
@@ -130,37 +72,22 @@ class VectorQueue:
         with self._condition:
             if self.closing:
                 return
-            self._users[user_id] = None
+            self._due[user_id] = None
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="siltstone-vectors", daemon=True)
                 self._thread.start()
             self._condition.notify_all()
-
-    def drain(self, user_id: str, deadline: float | None = None) -> int:
-        """Embed what is pending now, on this thread, until ``deadline`` (``time.monotonic``); return what is left.
-
-        Raises what the embedder raises; nothing is lost by that.
-        """
-        while True:
-            records = self.store.pending(user_id, self.batch)
-            if not records:
-                return 0
-            if self.closing or (deadline is not None and time.monotonic() >= deadline):
-                return self.store.stats(user_id).pending_vectors
-            vectors = self.embedder.embed_documents([dense_key(record) for record in records])
-            if self.closing:
-                continue
-            self.store.put_vectors(user_id, records, vectors)
-            self.last_error = None
 
     def flush(self, user_id: str, timeout: float | None) -> None:
         """Wait until every text of the user can be found by meaning.
 
         Raises ``BackendUnavailableError`` when ``timeout`` (seconds) is over, and what the embedder raises.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        left = self.drain(user_id, deadline)
-        if left:
+        if not self.store.stats(user_id).pending_vectors:
+            return
+        self.wake(user_id)
+        if not self._wait_for(user_id, timeout):
+            left = self.store.stats(user_id).pending_vectors
             raise BackendUnavailableError(
                 f"{left} texts still lack a vector after {timeout} s; they are stored, found by their words, "
                 "and stay queued"
@@ -176,40 +103,130 @@ class VectorQueue:
     def close(self, wait: float) -> None:
         """Give queued vectors up to ``wait`` seconds, then stop; the rest stays pending in the store."""
         deadline = time.monotonic() + wait
-        with self._condition:
-            users = list(self._users)
-        for user_id in users:
+        for user_id in list(self._due):
             try:
-                self.drain(user_id, deadline)
-            except SiltstoneError as exc:
-                self.failed(exc)  # they stay pending: counted by stats, resumed at the next open
+                self._wait_for(user_id, deadline - time.monotonic())
+            except Exception:  # noted and announced by ``failed``; they stay pending, and are resumed at the next open
                 break
         with self._condition:
             self.closing = True
             self._condition.notify_all()
             thread = self._thread
         if thread is not None:
-            thread.join(max(deadline - time.monotonic(), 1.0))
+            thread.join(max(deadline - time.monotonic(), 0.1))
+
+    def _wait_for(self, user_id: str, timeout: float | None) -> bool:
+        """Return whether the user's texts all got vectors in time; raise what the embedder raised meanwhile."""
+        with self._condition:
+            before = self._failures
+            self._hurry = True
+            self._condition.notify_all()
+            done = self._condition.wait_for(lambda: user_id not in self._due or self._failures > before, timeout)
+            if self._failures > before and self._error is not None:
+                raise self._error
+            return done
 
     def _work(self) -> None:
-        pause = 1.0
+        pause = FIRST_PAUSE
         while True:
             with self._condition:
-                while not self._users and not self.closing:
-                    self._condition.wait()
+                self._condition.wait_for(lambda: self._due or self.closing)
                 if self.closing:
                     return
-                user_id = next(iter(self._users))
+                user_id = next(iter(self._due))
+                self._hurry = False
             try:
-                self.drain(user_id)
-            except Exception as exc:  # a background thread has nobody to raise to: noted, and tried again
+                complete = self._drain(user_id)
+            except Exception as exc:  # nobody to raise to: noted, announced, and tried again
                 self.failed(exc)
                 with self._condition:
-                    if user_id in self._users:  # the others' turn first
-                        self._users[user_id] = self._users.pop(user_id)
-                    self._condition.wait_for(lambda: self.closing, timeout=pause)
-                pause = min(pause * 2, 60.0)
+                    self._error, self._failures = exc, self._failures + 1
+                    self._due[user_id] = self._due.pop(user_id)  # the others' turn first
+                    self._condition.notify_all()
+                    self._condition.wait_for(lambda: self.closing or self._hurry, pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
             else:
-                pause = 1.0
+                pause = FIRST_PAUSE
                 with self._condition:
-                    self._users.pop(user_id, None)
+                    if complete:
+                        self._due.pop(user_id, None)
+                    self._condition.notify_all()
+
+    def _drain(self, user_id: str) -> bool:
+        """Embed what is pending now; return whether nothing is left."""
+        while records := self.store.pending(user_id, self.batch):
+            vectors = self.embedder.embed_documents([dense_key(record) for record in records])
+            if self.closing:
+                return False
+            self.store.put_vectors(user_id, records, vectors)
+            self.last_error = None
+        return True
+
+
+class Embedding:
+    """The vectors of one write, computed batch by batch on a thread of its own.
+
+    The write takes what is ready when its wait is over; the batch under way is attached when it comes, and the
+    queue does the rest.
+    """
+
+    def __init__(self, queue: VectorQueue, texts: Sequence[str]) -> None:
+        self.texts = list(texts)
+        self._queue = queue
+        self._rows: list[Floats] = []
+        self._error: Exception | None = None
+        self._finished = threading.Event()
+        self._lock = threading.Lock()
+        self._taken = 0
+        self._target: tuple[str, Sequence[Record]] | None = None
+        if not texts:
+            self._finished.set()
+
+    def run(self) -> None:
+        """Compute batch after batch, until all are there or the write has been committed without them."""
+        try:
+            for start in range(0, len(self.texts), self._queue.batch):
+                rows = self._queue.embedder.embed_documents(self.texts[start : start + self._queue.batch])
+                with self._lock:
+                    self._rows.extend(rows)
+                if self._queue.closing or self._target is not None:
+                    break
+        except Exception as exc:  # raised, or queued and announced, by whoever waits
+            self._error = exc
+        finally:
+            self._finished.set()
+            self._finish()
+
+    def ready(self) -> list[Floats]:
+        """Return the leading rows that are there within the wait.
+
+        Raises what siltstone knows to be wrong with the embedder (NaN, another width or space, a missing
+        package): nothing was stored then. One that cannot be reached, or that fails in its own way, leaves its
+        texts to the queue.
+        """
+        self._finished.wait(self._queue.wait)
+        if isinstance(self._error, SiltstoneError) and not isinstance(self._error, BackendUnavailableError):
+            raise self._error
+        with self._lock:
+            self._taken = len(self._rows)
+            return list(self._rows)
+
+    def deliver(self, user_id: str, records: Sequence[Record]) -> None:
+        """Say which committed records the rows belong to, so that late ones can be attached."""
+        if self._taken < len(records):
+            self._target = (user_id, records)
+            if self._finished.is_set():
+                self._finish()
+
+    def _finish(self) -> None:
+        """Attach the rows that came after the write was committed, and leave what is missing to the queue."""
+        with self._lock:
+            if self._target is None or self._queue.closing:
+                return
+            (user_id, records), self._target = self._target, None
+            late = self._rows[self._taken :]
+        if self._error is not None:
+            self._queue.failed(self._error)
+        if late:
+            self._queue.store.put_vectors(user_id, records[self._taken : self._taken + len(late)], np.stack(late))
+        self._queue.wake(user_id)

@@ -1,0 +1,157 @@
+"""Vectors that come late: adding never waits long, nothing is lost, and flush catches up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from siltstone import BackendUnavailableError, EmbedderMismatchError, Message, ModelError, Settings, TieredMemory
+from siltstone.protocols import Floats
+from siltstone.testing import FailingEmbedder, HashEmbedder, WordCounter
+
+QUICK = Settings(embed_wait=0.05, close_wait=0.05, embed_batch=4)
+
+
+class GatedEmbedder(HashEmbedder):
+    """An embedder that answers for documents only once its gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Wait for the gate, then answer."""
+        self.gate.wait()
+        return super().embed_documents(texts)
+
+
+def test_a_slow_embedder_does_not_hold_up_an_add(tmp_path: Path) -> None:
+    """What the embedder has not done in time is stored, found by its words, counted, and embedded later."""
+    embedder = GatedEmbedder()
+    with TieredMemory.open(tmp_path, embedder=embedder, settings=QUICK, token_counter=WordCounter()) as memory:
+        memory.add([("user", "warm up")], session_id="s")
+        embedder.gate.clear()
+        memory.add([("user", f"bees number {n}") for n in range(10)], session_id="s")
+        assert memory.stats().pending_vectors == 10
+        assert len(memory.search("bees", top_k=20)) == 11
+        with pytest.raises(BackendUnavailableError, match="10 texts"):
+            memory.flush(timeout=0.01)
+        embedder.gate.set()
+        memory.flush()
+        assert memory.stats().pending_vectors == 0
+
+
+def test_what_was_pending_at_the_end_is_embedded_after_reopening(tmp_path: Path) -> None:
+    """A memory closed, or killed, with vectors due goes on with them at the next opening."""
+    embedder = FailingEmbedder(failing=False)
+    with TieredMemory.open(tmp_path, embedder=embedder, settings=QUICK, token_counter=WordCounter()) as memory:
+        memory.add([("user", "warm up")], session_id="s")
+        embedder.failing = True
+        memory.add([("user", "I keep bees.")], session_id="s")
+        assert memory.stats().pending_vectors == 1
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.flush()
+        assert memory.stats().pending_vectors == 0
+
+
+def test_an_unreachable_embedder_is_announced_once_and_keeps_every_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A dead service costs no message; one warning and the statistics tell of it, flush raises it."""
+    embedder = FailingEmbedder(failing=False)
+    with TieredMemory.open(tmp_path, embedder=embedder, settings=QUICK, token_counter=WordCounter()) as memory:
+        memory.add([("user", "warm up")], session_id="s")
+        embedder.failing = True
+        with caplog.at_level(logging.WARNING, "siltstone"):
+            for n in range(3):
+                memory.add([("user", f"bees number {n}")], session_id="s")
+        assert len(memory.messages("s")) == 4
+        assert sum("embedder failed" in record.message for record in caplog.records) == 1
+        assert "BackendUnavailableError" in (memory.stats().last_error or "")
+        with pytest.raises(BackendUnavailableError):
+            memory.flush()
+        embedder.failing = False
+        memory.flush()
+        assert memory.stats().pending_vectors == 0
+        assert memory.stats().last_error is None
+
+
+class BrokenEmbedder(HashEmbedder):
+    """An embedder whose rows are replaced by ``rows`` once it is set."""
+
+    rows: Floats | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return what was set, else honest rows."""
+        return super().embed_documents(texts) if self.rows is None else np.repeat(self.rows, len(texts), axis=0)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.full((1, 256), np.nan, np.float32),
+        np.full((1, 256), np.inf, np.float32),
+        np.ones((1, 255), np.float32),
+        np.zeros((1, 256), np.float32),
+    ],
+    ids=["nan", "infinity", "width", "zero"],
+)
+def test_nonsense_from_the_embedder_changes_nothing(tmp_path: Path, rows: Floats) -> None:
+    """An embedder that breaks its contract is refused, and the message with it: the caller knows."""
+    embedder = BrokenEmbedder()
+    with TieredMemory.open(tmp_path, embedder=embedder, token_counter=WordCounter()) as memory:
+        memory.add([("user", "warm up")], session_id="s")
+        revision = memory.revision
+        embedder.rows = rows
+        with pytest.raises(ModelError, match="nothing was stored"):
+            memory.add([Message("user", "I keep bees.")], session_id="s")
+        assert memory.revision == revision
+        assert len(memory.messages("s")) == 1
+
+
+def test_another_embedder_is_refused_by_name_and_the_store_can_be_moved(tmp_path: Path) -> None:
+    """Opening with another model names both and the command; reembed moves the store and can be resumed."""
+    old, new = HashEmbedder(), HashEmbedder(64, name="other")
+    with TieredMemory.open(tmp_path, embedder=old, token_counter=WordCounter()) as memory:
+        memory.add([("user", f"bees number {n}") for n in range(9)], session_id="s")
+    with pytest.raises(EmbedderMismatchError, match="siltstone reembed"):
+        TieredMemory.open(tmp_path, embedder=new)
+    failing = FailingEmbedder(new, failing=False)
+
+    def fail_after_first(done: int, total: int) -> None:
+        failing.failing = True
+
+    with pytest.raises(BackendUnavailableError):
+        TieredMemory.reembed(tmp_path, embedder=failing, settings=QUICK, progress=fail_after_first)
+    steps: list[tuple[int, int]] = []
+    made = TieredMemory.reembed(
+        tmp_path, embedder=new, settings=QUICK, progress=lambda done, total: steps.append((done, total))
+    )
+    assert made == 5
+    assert steps[-1] == (5, 5)
+    with TieredMemory.open(tmp_path, embedder=new, token_counter=WordCounter()) as memory:
+        assert memory.stats().pending_vectors == 0
+        assert memory.search("bees number 3")[0].record.text == "bees number 3"
+    with pytest.raises(EmbedderMismatchError):
+        TieredMemory.open(tmp_path, embedder=old)
+
+
+def test_the_same_name_with_other_vectors_is_refused(tmp_path: Path) -> None:
+    """A model that changed behind its name is noticed by the probe, before anything is mixed."""
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(name="a"), token_counter=WordCounter()) as memory:
+        memory.add([("user", "I keep bees.")], session_id="s")
+    impostor = HashEmbedder(name="b")
+    impostor.name = "a"
+    impostor.embed_query = HashEmbedder(name="c").embed_query  # type: ignore[method-assign]
+    with TieredMemory.open(tmp_path, embedder=impostor, token_counter=WordCounter()) as memory:
+        with pytest.raises(EmbedderMismatchError):
+            memory.add([("user", "I keep goats.")], session_id="s")
+        with pytest.raises(EmbedderMismatchError):
+            memory.search("bees")
+        assert len(memory.messages("s")) == 1
