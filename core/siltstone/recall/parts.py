@@ -17,7 +17,7 @@ from ..text.traits import ASKS_LAST, NAMES, SPEAKS_OF_TIME
 from .arm import Arm
 from .lexical import Lexical
 from .question import Question, named
-from .weights import HALF_LIFE_DAYS
+from .weights import CONTENDERS, HALF_LIFE_DAYS
 
 Array = npt.NDArray[np.float64]
 _DAY: Final = 86_400 * 1_000_000  # microseconds
@@ -47,6 +47,7 @@ def evidence(candidates: Candidates, arms: Arms, rows: Ints) -> dict[str, Array]
         "lexical.window_best": windows / (window.best or 1.0),
         "lexical.coverage": windows / (arms.lexical.mass or 1.0),
         "dense": dense.z(rows),
+        "dense.alone": dense.z(rows) * max(0.0, 1.0 - window.best / (arms.lexical.mass or 1.0)),
         "before.lexical": turn.z(before),
         "before.window": window.z(before),
         "before.dense": dense.z(before),
@@ -91,10 +92,24 @@ def standing(candidates: Candidates, question: Question, now: datetime, rows: In
         "role.asked": (candidates.role[rows] == role).astype(np.float64),
         "closed": closed * (not question.asks_past),
         "closed.asked": closed * question.asks_past,
-        "recent": _recency(said, closed) * (question.asks_present and not question.asks_past),
         "importance": np.where(np.isnan(importance), 0.0, importance - 0.5),
         "freshness": _freshness(candidates.kind[rows], moment - said),
     }
+
+
+def recency(candidates: Candidates, question: Question, scores: Array, rows: Ints) -> Array:
+    """Return how much newer rows are to be preferred where the present is asked about.
+
+    Among the contenders, the rows that match about as well as the best, the newest gains so much that it can come
+    first, the oldest nothing, the others in proportion to their time.
+    """
+    if not question.asks_present or question.asks_past or not len(rows):
+        return np.zeros(len(rows))
+    lead = CONTENDERS * (scores.max() - np.median(scores))
+    contends = scores >= scores.max() - lead
+    said = candidates.said_at[rows].astype(np.float64)
+    first, last = said[contends].min(), said[contends].max()
+    return np.where(contends, (said - first) / max(last - first, 1.0) * lead, 0.0)
 
 
 def closeness(candidates: Candidates, periods: Sequence[Period], rows: Ints) -> Array:
@@ -147,14 +162,6 @@ def _common(candidates: Candidates, rows: Ints) -> Array:
     mean, deviation = likeness[known].mean(), likeness[known].std() or 1.0
     trust = candidates.total / (candidates.total + _SMALL)
     return np.where(known, (np.nan_to_num(likeness, nan=mean) - mean) / deviation * trust, 0.0)
-
-
-def _recency(said: Array, closed: Array) -> Array:
-    """Return where rows stand between the oldest (0) and the newest (1) that still hold."""
-    if not len(said):
-        return said
-    span = said.max() - said.min()
-    return (said - said.min()) / span * (1 - closed) if span > 0 else np.zeros(len(said))
 
 
 def _freshness(kinds: Ints, age: Array) -> Array:

@@ -41,7 +41,7 @@ _SAID: Final = "(?:recommended|suggested|said|told|mentioned|advised|proposed|ga
 _ASSISTANT: Final = re.compile(
     rf"\b(?:did|have|had|would|could|can) you (?:\w+ )?{_SAYING}|\byou (?:\w+ )?{_SAID}\b|\bthe assistant\b"
     r"|\byour (?:recommendation|suggestion|advice|answer|explanation)s?\b"
-    r"|你[^，。？我]{0,6}(?:推荐|建议|说过|说的|告诉|提到|讲过|介绍|解释)|助手|你的(?:建议|推荐|回答)",
+    r"|你(?:[给跟向为对]我)?[^，。？我]{0,6}(?:推荐|建议|说过|说的|告诉|提到|讲过|介绍|解释)|助手|你的(?:建议|推荐|回答)",
     re.IGNORECASE,
 )
 _USER: Final = re.compile(

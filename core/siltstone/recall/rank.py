@@ -14,7 +14,7 @@ from ..protocols import UNKNOWN, Candidates, Ints
 from ..records import ROLES, micros
 from .arm import DEPTH, Arm
 from .lexical import bm25
-from .parts import Arms, evidence, form, standing
+from .parts import Arms, evidence, form, recency, standing
 from .question import Question, name_terms
 from .weights import BY_HAND, FITTED, LONG, PASSAGE
 
@@ -57,8 +57,10 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
     parts = evidence(candidates, arms, rows) | form(candidates, question, arms, rows)
     parts |= standing(candidates, question, now, rows)
     chosen = (PASSAGE if passage else FITTED) | BY_HAND
-    weighted = {name: weight * parts[name] for name, weight in chosen.items()}
+    weighted = {name: weight * parts[name] for name, weight in chosen.items() if name in parts}
     scores: Array = np.sum(list(weighted.values()), axis=0)
+    weighted["recent"] = chosen["recent"] * recency(candidates, question, scores, rows)
+    scores += weighted["recent"]
     order = np.lexsort((candidates.keys[rows], -scores))
     kept, twins = _collapse(candidates, rows[order], micros(now))
     order = order[kept]

@@ -42,14 +42,18 @@ PASSAGE: Final = {"lexical.turn": 0.4, "dense": 0.6, "common": -0.2}
 """The same for a passage of ``LONG`` terms or more; chosen on MADial zh-dev, R@5 .582, R@10 .745."""
 
 BY_HAND: Final = {
-    "role.asked": 0.5,  # as much as a speaker's name: "what did you recommend" means the assistant
+    "dense.alone": 0.4,  # meaning counts for more, the fewer of the question's words are found anywhere
+    "role.asked": 1.0,  # as much as a name makes between two speakers: "what did you recommend"
     "closed": -4.0,  # what no longer holds stands below what does, unless the past is asked about
     "closed.asked": 0.5,
-    "recent": 1.0,  # "where do I live now": the newest of similar memories, by the share of the time span
+    "recent": 1.0,  # "where do I live now": the newest of the rows that match about as well as the best
     "importance": 0.5,  # from -0.25 at 0 to 0.25 at 1; unknown is neutral
     "freshness": 0.05,  # decides between equals only
 }
 """No data set tells these: the situations in ``tests/test_recall.py`` come out with them as a person expects."""
+
+CONTENDERS: Final = 0.4
+"""Rows match about as well as the best when they are this near to it, as a share of its lead over the median row."""
 
 HALF_LIFE_DAYS: Final = {"event": 30.0, "turn": 180.0, "summary": 365.0, "insight": 365.0}
 """After how long a memory of a kind is half as fresh; other kinds (profile, fact, document, item) do not age."""

@@ -1,0 +1,367 @@
+"""Situations that a person would call recall, in English and Chinese, with the embedded model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+
+import pytest
+
+from siltstone.errors import InvalidInputError
+from siltstone.models.resolve import resolve_embedder
+from siltstone.protocols import Embedder, Floats, Put, Where
+from siltstone.recall.search import search
+from siltstone.records import Hit, Message, Record, turn_of
+from siltstone.stores.ram import RamStore
+from siltstone.testing import OverlapReranker
+from siltstone.text.keys import dense_key
+from siltstone.text.language import is_chinese
+
+NOW = datetime(2024, 6, 12, 15, 30, tzinfo=timezone.utc)
+ENGLISH = [
+    "The weather is lovely today.",
+    "I had pasta for dinner.",
+    "Traffic was terrible this morning.",
+    "My sister called to talk about her new sofa.",
+    "The printer is out of ink again.",
+    "We watched a film about whales.",
+]
+CHINESE = [
+    "今天天气不错。",
+    "昨晚吃了面条。",
+    "早上堵车很严重。",
+    "姐姐打电话说她买了新沙发。",
+    "打印机又没墨了。",
+    "我们看了一部关于鲸鱼的电影。",
+]
+
+
+@lru_cache
+def model() -> Embedder:
+    """Return the embedded default."""
+    return resolve_embedder(None)
+
+
+@lru_cache(maxsize=4096)
+def embedded(key: str) -> tuple[float, ...]:
+    """Return the vector of a key, computed once."""
+    return tuple(model().embed_documents([key])[0].tolist())
+
+
+class Memory:
+    """One user's records in memory, written one after the other."""
+
+    def __init__(self) -> None:
+        self.store = RamStore()
+        self.count = 0
+
+    def say(
+        self, text: str, *, role: str = "user", name: str | None = None, days: float = 1, session: str = "s"
+    ) -> str:
+        """Store a turn that was said some days ago; return its record's id."""
+        self.count += 1
+        when = NOW - timedelta(days=days)
+        message = Message(role, text, name=name, id=f"m{self.count}", created_at=when, session_id=session)
+        turn = turn_of(message, "u", when)
+        assert turn is not None
+        self.put(turn, message)
+        return turn.id
+
+    def know(self, text: str, *, days: float = 1, kind: str = "fact", **fields: object) -> str:
+        """Store a record that is no turn; return its id."""
+        self.count += 1
+        when = NOW - timedelta(days=days)
+        record = Record(id=f"r{self.count}", text=text, kind=kind, user_id="u", created_at=when, stored_at=when)
+        self.put(dataclasses.replace(record, **fields))  # type: ignore[arg-type]
+        return record.id
+
+    def put(self, record: Record, message: Message | None = None) -> None:
+        """Store a record with its vector."""
+        import numpy as np
+
+        vector: Floats = np.array(embedded(dense_key(record)), np.float32)
+        self.store.commit("u", [Put(record, message, vector)])
+
+    def chat(self, texts: Sequence[str] = (*ENGLISH, *CHINESE)) -> None:
+        """Store talk about nothing, each line in a session of its own."""
+        for n, text in enumerate(texts):
+            self.say(text, days=40 + n, session=f"chatter {n}")
+
+    def ask(self, query: str, **options: object) -> list[Hit]:
+        """Search with the embedded model."""
+        return search(self.store, model(), "u", query, **{"now": NOW, "top_k": 5, **options})  # type: ignore[arg-type]
+
+    def best(self, query: str, **options: object) -> str:
+        """Return the text of the first hit."""
+        return self.ask(query, **options)[0].record.text
+
+
+@pytest.fixture
+def memory() -> Memory:
+    """An empty memory."""
+    return Memory()
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("我对花生过敏，一吃就起疹子。", "哪些食物我不能碰？"),
+        ("下个月我要搬去成都和女朋友一起住。", "我的居住计划有什么变化？"),
+        ("我儿子今年上小学一年级。", "孩子读几年级了？"),
+        ("I'm allergic to peanuts.", "Which food makes me ill?"),
+        ("We adopted a beagle puppy last week.", "What pet do I have?"),
+    ],
+)
+def test_a_question_finds_its_memory_without_a_shared_word(memory: Memory, said: str, asked: str) -> None:
+    """Meaning is enough, in Chinese as in English."""
+    memory.chat()
+    memory.say(said)
+    assert memory.best(asked) == said
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("我在深圳做前端工程师。", "Where do I work and what is my job?"),
+        ("我最喜欢的乐队是五月天。", "What is my favourite band?"),
+        ("I work as a nurse in Hamburg.", "我是做什么工作的？"),
+        ("My daughter's name is Lily.", "我女儿叫什么名字？"),
+    ],
+)
+def test_languages_meet(memory: Memory, said: str, asked: str) -> None:
+    """An English question finds its Chinese memory among others in Chinese, and the other way round."""
+    memory.chat(CHINESE if is_chinese(said) else ENGLISH)
+    memory.say(said)
+    assert memory.best(asked) == said
+
+
+@pytest.mark.parametrize(
+    ("moves", "now", "past"),
+    [
+        (
+            ["I live in Berlin now.", "I moved from Berlin to Lisbon.", "I moved again, I live in Oslo now."],
+            "Where do I live now?",
+            "Where did I live before?",
+        ),
+        (
+            ["我现在住在北京。", "我从北京搬到了上海。", "我又搬家了，现在住在杭州。"],
+            "我现在住在哪里？",
+            "我以前住在哪里？",
+        ),
+    ],
+)
+def test_after_moving_twice_the_newest_home_comes_first(memory: Memory, moves: list[str], now: str, past: str) -> None:
+    """ "Now" asks for the newest of similar memories, with no validity known."""
+    memory.chat()
+    for n, text in enumerate(moves):
+        memory.say(text, days=30 - 10 * n, session=f"move {n}")
+    assert memory.best(now) == moves[-1]
+    assert {hit.record.text for hit in memory.ask(past, top_k=3)} & set(moves[:2])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "now", "past"),
+    [
+        ("Alice works at Siemens.", "Alice works at Bosch.", "Where does Alice work?", "Where did Alice work before?"),
+        ("用户住在北京。", "用户住在上海。", "用户住在哪里？", "用户以前住在哪里？"),
+    ],
+)
+def test_what_no_longer_holds_stands_behind_unless_the_past_is_asked_about(
+    memory: Memory, old: str, new: str, now: str, past: str
+) -> None:
+    """A record whose validity was closed yields to its successor, and is still there for questions about the past."""
+    memory.chat()
+    memory.know(old, days=100, valid_until=NOW - timedelta(days=10))
+    memory.know(new, days=10, valid_from=NOW - timedelta(days=10))
+    assert memory.best(now) == new
+    assert memory.best(past) == old
+
+
+def test_what_was_said_before_a_move_is_found(memory: Memory) -> None:
+    """ "What did I say about Berlin before the move" finds the praise, not the move."""
+    memory.chat()
+    memory.say("Berlin is wonderful, I love its parks and lakes.", days=90, session="a")
+    memory.say("Tomorrow the movers come, goodbye flat!", days=30, session="b")
+    memory.say("Lisbon is sunny and the food is great.", days=10, session="c")
+    assert memory.best("What did I say about Berlin before the move?").startswith("Berlin is wonderful")
+
+
+@pytest.mark.parametrize(
+    ("asks", "answers", "asked"),
+    [
+        (
+            "Can you recommend a book about trees? I like books about trees.",
+            "You could read The Overstory by Richard Powers.",
+            "Which book did you recommend to me?",
+        ),
+        ("能推荐一家川菜馆吗？我喜欢川菜馆。", "可以去试试蜀香园，水煮鱼很出名。", "你给我推荐过哪家餐馆？"),
+    ],
+)
+def test_what_the_assistant_recommended_is_found(memory: Memory, asks: str, answers: str, asked: str) -> None:
+    """A question about the assistant's words finds its answer, not the user's request that it resembles."""
+    memory.chat()
+    memory.say(asks, session="books")
+    memory.say(answers, role="assistant", session="books")
+    assert memory.best(asked) == answers
+
+
+@pytest.mark.parametrize(
+    ("lines", "asked", "right"),
+    [
+        (
+            [("Caroline", "I adopted a cat called Miso."), ("Melanie", "I adopted a dog called Bruno.")],
+            "What pet did Melanie adopt?",
+            "I adopted a dog called Bruno.",
+        ),
+        (
+            [("李雷", "我周末去爬了泰山。"), ("韩梅梅", "我周末去看了画展。")],
+            "韩梅梅周末做了什么？",
+            "我周末去看了画展。",
+        ),
+    ],
+)
+def test_the_other_speakers_look_alike_ranks_below(
+    memory: Memory, lines: list[tuple[str, str]], asked: str, right: str
+) -> None:
+    """A fact about the wrong person, however similar, does not come first."""
+    memory.chat()
+    for n, (name, text) in enumerate(lines):
+        memory.say(text, name=name, role="user" if n == 0 else "assistant", session="pets")
+    assert memory.best(asked) == right
+
+
+@pytest.mark.parametrize(
+    ("asked", "right"),
+    [
+        ("What did I do last Friday?", 5),
+        ("What sport did I do in March?", 90),
+        ("我上周五做了什么运动？", 5),
+        ("三月份我做了什么运动？", 90),
+    ],
+)
+def test_a_time_in_the_question_counts(memory: Memory, asked: str, right: int) -> None:
+    """Of similar memories, the one of the time that is asked about comes first."""
+    texts = {5: "I went for a run, 跑步了。", 40: "I went swimming, 游泳了。", 90: "I went climbing, 爬山了。"}
+    for days, text in texts.items():
+        memory.say(text, days=days, session=str(days))
+    assert memory.best(asked) == texts[right]
+
+
+@pytest.mark.parametrize("query", ["猫", "a", "?", "👍", "我", "7"])
+def test_the_shortest_queries_work(memory: Memory, query: str) -> None:
+    """One character, a stop word, a mark, a digit or an emoji is a query, and gets its full ``top_k``."""
+    memory.chat()
+    memory.say("我养了一只猫。")
+    memory.say("Great 👍")
+    hits = memory.ask(query, top_k=10)
+    assert len(hits) == 10
+    if query in "猫👍":
+        assert query in hits[0].record.text
+
+
+def test_thirty_thousand_characters_of_query_work(memory: Memory) -> None:
+    """A whole conversation as a query is answered, and what it is about comes first."""
+    memory.chat()
+    memory.say("I keep bees on the roof.")
+    query = "We talked about bees and honey and hives on roofs. " * 600
+    assert memory.best(query) == "I keep bees on the roof."
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n"])
+def test_an_empty_query_is_refused(memory: Memory, query: str) -> None:
+    """There is nothing to search for; the error says what to pass."""
+    with pytest.raises(InvalidInputError, match="query is empty"):
+        memory.ask(query)
+
+
+def test_an_empty_memory_recalls_nothing(memory: Memory) -> None:
+    """No records, no hits, no error."""
+    assert memory.ask("anything?") == []
+
+
+def test_near_identical_texts_are_one_hit(memory: Memory) -> None:
+    """The newest is kept, ``why`` names the others, and the place is free for something else."""
+    memory.chat()
+    first = memory.say("I live in Paris.", days=20, session="a")
+    second = memory.say("i live in paris", days=2, session="b")
+    hits = memory.ask("Where do I live?", top_k=10)
+    assert [hit.record.id for hit in hits if "paris" in hit.record.text.lower()] == [second]
+    assert f"same_text:{first}" in hits[0].why
+    assert len(hits) == 10
+
+
+def test_opposites_that_embed_alike_are_two_hits(memory: Memory) -> None:
+    """ "没有得奖" and "取得了好名次" are nearly one vector and two memories."""
+    memory.say("他这次比赛没有得奖。", days=3)
+    memory.say("他这次比赛取得了好名次。", days=2)
+    assert len(memory.ask("比赛结果怎么样？")) == 2
+
+
+def test_without_an_embedder_words_are_enough(memory: Memory) -> None:
+    """A lexical search finds by words, and nothing that has none in common."""
+    memory.chat()
+    memory.say("我养了一只叫小白的猫。")
+    hits = search(memory.store, None, "u", "小白", now=NOW)
+    assert [hit.record.text for hit in hits] == ["我养了一只叫小白的猫。"]
+    assert search(memory.store, None, "u", "zeppelin", now=NOW) == []
+
+
+def test_neighbours_lend_their_words(memory: Memory) -> None:
+    """An answer without the question's words is found through the question before it, in its session only."""
+    memory.chat()
+    memory.say("Did you ever visit Machu Picchu?", role="assistant", session="trip")
+    memory.say("Yes, twice, with my brother.", session="trip")
+    memory.say("Yes, once, with my aunt.", session="other")
+    hits = memory.ask("Machu Picchu", top_k=15)
+    texts = [hit.record.text for hit in hits]
+    assert texts.index("Yes, twice, with my brother.") < texts.index("Yes, once, with my aunt.")
+    assert texts.index("Yes, twice, with my brother.") <= 2
+
+
+def test_filters_give_their_full_number(memory: Memory) -> None:
+    """A filter on kind, session or time leaves ``top_k`` results where so many rows pass."""
+    memory.chat()
+    for n in range(12):
+        memory.know(f"Fact number {n} about gardens.", days=n)
+    hits = memory.ask("pasta for dinner", top_k=10, where=Where(kinds=("fact",), now=NOW))
+    assert len(hits) == 10
+    assert {hit.record.kind for hit in hits} == {"fact"}
+
+
+def test_a_derived_record_serves_its_sources(memory: Memory) -> None:
+    """With ``expand="source"`` the verbatim turn stands in the place of the fact, once."""
+    memory.chat()
+    turn = memory.say("Honestly, since the accident I can't stand the smell of lilies.")
+    memory.know("The user dislikes lilies.", source_ids=(turn.removeprefix("turn:"),))
+    hits = memory.ask("Which flowers does the user dislike?", expand="source")
+    assert hits[0].record.id == turn
+    assert [hit.record.id for hit in hits].count(turn) == 1
+    assert any(name.startswith("via:") for name in hits[0].why) or len(hits[0].why) > 0
+
+
+def test_why_adds_up_to_the_score(memory: Memory) -> None:
+    """The parts of a score are named, and their sum is the score."""
+    memory.chat()
+    memory.say("I adopted a cat called Miso.")
+    for hit in memory.ask("What is my cat called?"):
+        assert sum(hit.why.values()) == pytest.approx(hit.score, abs=0.01)
+
+
+def test_a_reranker_has_half_a_say(memory: Memory) -> None:
+    """A reranker moves a hit up; the first stage still counts, and ``why`` shows the second."""
+    memory.chat()
+    memory.say("My bicycle has a flat tyre.", session="a")
+    memory.say("The tyre of my bicycle: what pressure is right for it?", session="b")
+    hits = memory.ask("what pressure is right for a bicycle tyre", reranker=OverlapReranker())
+    assert "pressure" in hits[0].record.text
+    assert all("reranker" in hit.why for hit in hits)
+
+
+def test_importance_decides_between_likes(memory: Memory) -> None:
+    """Of two memories that say much the same, the important one comes first."""
+    memory.chat()
+    memory.know("The user enjoys green tea.", importance=0.1)
+    memory.know("The user enjoys black tea.", importance=1.0)
+    assert memory.best("Which tea does the user enjoy?") == "The user enjoys black tea."
