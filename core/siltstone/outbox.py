@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
 from .errors import InvalidInputError
-from .records import Message
+from .records import Message, unique
+from .tiers.restart import current, restart
 from .twins import Call, Steps, call
 
 logger = logging.getLogger("siltstone")
@@ -61,6 +62,25 @@ class Outbox:
             raise
         self._works()
         return ids[len(earlier) :]
+
+    def say(self, session_id: str, messages: Sequence[Message], muted: Callable[[Message], Message]) -> Steps[None]:
+        """Store what is said now, and see to it that the session's transcript shows it.
+
+        A text that was forgotten before is refused by the store. Said again, it belongs into the transcript all the
+        same, as ``muted`` returns it: with its text among the metadata, where it is not recalled. A message that was
+        stored before and that a restart has taken out of the transcript comes back into it.
+        """
+        ids = yield from self.save(session_id, messages)
+        newest = yield from self.read(call("messages", session_id, limit=len(ids)), [])
+        if not ids or [message.id for message in newest] == ids:
+            return
+        stored = yield from self.read(call("messages", session_id), [])
+        known = {message.id for message in stored}
+        yield from self.save(session_id, [muted(m) for id, m in zip(ids, messages, strict=True) if id not in known])
+        shown = [message.id for message in current(stored) if message.id]
+        if not set(ids) <= set(shown):
+            earlier = [id for id in shown if id not in ids]
+            yield from self.save(session_id, [restart([*earlier, *unique(ids)])])
 
     def read(self, request: Call, default: Any) -> Steps[Any]:
         """Return the answer of the memory, or ``default`` where it fails."""

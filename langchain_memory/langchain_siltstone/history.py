@@ -13,7 +13,7 @@ from siltstone.outbox import Outbox
 from siltstone.tiers.restart import current, restart
 from siltstone.twins import Steps, arun, call, run
 
-from .messages import to_langchain, to_message
+from .messages import muted, to_langchain, to_message
 
 _outboxes: WeakKeyDictionary[TieredMemory, Outbox] = WeakKeyDictionary()
 """What waits to be stored outlives the history objects, which LangChain makes anew for every call."""
@@ -87,19 +87,7 @@ class SiltstoneChatMessageHistory(BaseChatMessageHistory):
         return [to_langchain(message) for message in (*current(stored), *self._outbox.held(self.session_id))]
 
     def _add(self, messages: Sequence[BaseMessage]) -> Steps[None]:
-        ids = yield from self._outbox.save(self.session_id, [to_message(message) for message in messages])
-        if not ids:
-            return
-        newest = yield from self._outbox.read(call("messages", self.session_id, limit=len(ids)), [])
-        if [message.id for message in newest] == ids:
-            return
-        # Some were stored before: bring back into the transcript those that an earlier clear() took out of it.
-        stored = yield from self._outbox.read(call("messages", self.session_id), [])
-        shown = [message.id for message in current(stored) if message.id]
-        hidden = {message.id for message in stored}.difference(shown).intersection(ids)
-        if hidden:
-            keep = [*shown, *(id for id in dict.fromkeys(ids) if id in hidden)]
-            yield from self._outbox.save(self.session_id, [restart(keep)])
+        yield from self._outbox.say(self.session_id, [to_message(message) for message in messages], muted)
 
     def _clear(self) -> Steps[None]:
         yield from self._outbox.save(self.session_id, [restart()])

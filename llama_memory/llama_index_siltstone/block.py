@@ -14,7 +14,7 @@ from siltstone.outbox import Outbox
 from siltstone.text.guard import CLOSE, OPEN
 from siltstone.twins import Steps, arun, call
 
-from .messages import to_message
+from .messages import content_key, to_message
 from .placeholders import neutralised
 from .transcript import unseen
 
@@ -84,14 +84,13 @@ class SiltstoneMemoryBlock(BaseMemoryBlock[str]):
         return "" if context is None else neutralised(context.text)
 
     def _store(self, messages: Sequence[Message], session_id: str) -> Steps[list[str]]:
-        """Store what is new; return the ids of all the messages, which are in the queue still."""
+        """Store what is new; return the ids of all that says the same as one of the messages, which are sent anyway."""
         stored = yield from self._outbox.read(call("messages", session_id), None)
         if stored is None:
             return []
-        new = unseen(stored, messages, session_id)
-        ids = yield from self._outbox.save(session_id, new)
-        earlier = len(messages) - len(new)
-        return [m.id for m in stored[len(stored) - earlier :] if m.id] + ids
+        ids = yield from self._outbox.save(session_id, unseen(stored, messages, session_id))
+        said = {content_key(message) for message in messages}
+        return [m.id for m in stored if m.id and content_key(m) in said] + ids
 
 
 def _plain(messages: Sequence[ChatMessage]) -> list[Message]:

@@ -19,7 +19,7 @@ from siltstone.tiers.restart import current, restart
 from siltstone.tiers.working import OVERHEAD
 from siltstone.twins import Steps, arun, call, run
 
-from .messages import text_of, to_chat_message, to_message
+from .messages import muted, text_of, to_chat_message, to_message, words
 from .transcript import plan_set
 from .window import Insert, fit_window, with_recalled
 
@@ -182,11 +182,11 @@ class SiltstoneMemory(BaseMemory):
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Store messages at the end of the conversation, all or none."""
-        run(self.memory, self._outbox.save(self.session_id, [_said_now(message) for message in messages]))
+        run(self.memory, self._put(messages))
 
     async def aput_messages(self, messages: list[ChatMessage]) -> None:
         """Do what ``put_messages`` does, without blocking the event loop."""
-        await arun(self.memory, self._outbox.save(self.session_id, [_said_now(message) for message in messages]))
+        await arun(self.memory, self._put(messages))
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Make the conversation say what ``messages`` say. What it says already is not stored again.
@@ -227,8 +227,9 @@ class SiltstoneMemory(BaseMemory):
         said = yield from self._said()
         share = int(room * self.recall_share)
         window = fit_window(said, room - share, counter)
-        query = text_of(input) or next((m.content for m in reversed(said) if m.role == "user"), "")
-        text = yield from self._recall(query.strip(), min(share, room - window.tokens) - OVERHEAD, window.ids)
+        query = text_of(input) or next((words(m).strip() for m in reversed(said) if m.role == "user"), "")
+        shown = {*window.ids, *(m.id for m in said if m.id and words(m).strip() == query)}
+        text = yield from self._recall(query, min(share, room - window.tokens) - OVERHEAD, sorted(shown))
         if not text:
             window = fit_window(said, room, counter)
         return with_recalled(window.messages, text, self.insert)
@@ -242,6 +243,12 @@ class SiltstoneMemory(BaseMemory):
         yield from self._outbox.save(self.session_id)
         self._known = yield from self._outbox.read(call("messages", self.session_id), self._known)
         return current([*self._known, *self._outbox.held(self.session_id)])
+
+    def _put(self, messages: Sequence[ChatMessage]) -> Steps[None]:
+        said = [_said_now(message) for message in messages]
+        yield from self._outbox.say(self.session_id, said, muted)
+        if not self._outbox.held(self.session_id):
+            self._known = [*self._known, *said]  # what to go on with should the store fail next
 
     def _recall(self, query: str, room: int, shown: Sequence[str]) -> Steps[str]:
         """Return what is recalled for a query: an agent asks several times in a turn, the store is asked once."""

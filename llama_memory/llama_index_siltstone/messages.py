@@ -8,6 +8,7 @@ differs from a plain message's defaults stays as it came in ``metadata["llama_in
 from __future__ import annotations
 
 import copy
+import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
@@ -61,7 +62,7 @@ def to_message(message: ChatMessage) -> Message:
     own: dict[str, Any] = {}
     if message.role.value != role:
         own["role"] = message.role.value
-    if [type(block) for block in blocks] != [TextBlock]:
+    if not content or [type(block) for block in blocks] != [TextBlock]:
         own["blocks"] = well_formed(_BLOCKS.dump_python(blocks, mode="json"))
     if kwargs:
         own["additional_kwargs"] = kwargs
@@ -86,6 +87,14 @@ def to_chat_message(message: Message) -> ChatMessage:
     return ChatMessage(role=MessageRole(own.get("role", message.role)), blocks=blocks, additional_kwargs=kwargs)
 
 
+def muted(message: Message) -> Message:
+    """Return the message with its text where it belongs to the transcript only, and is never recalled."""
+    metadata = message.metadata or {}
+    own = metadata.get(OWN) or {}
+    own = {"blocks": [{"block_type": "text", "text": message.content}], **own}
+    return dataclasses.replace(message, content="", metadata={**metadata, OWN: own})
+
+
 def content_key(message: Message) -> str:
     """Return a hash of what a message says: equal for a stored message and its copy in a re-sent transcript.
 
@@ -96,16 +105,25 @@ def content_key(message: Message) -> str:
     blocks = (metadata.get(OWN) or {}).get("blocks", ())
     pictures = [b for b in blocks if b.get("block_type") not in ("text", "thinking", "tool_call", "cache")]
     calls = [(call.get("name"), call.get("args")) for call in metadata.get("tool_calls") or ()]
-    said = neutralised(without_injected(message.content)).strip()
+    said = neutralised(without_injected(words(message))).strip()
     parts = [message.role, said, calls, metadata.get("tool_call_id"), pictures]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def words(message: Message) -> str:
+    """Return the text of a stored message, muted or not."""
+    if message.content:
+        return message.content
+    blocks = ((message.metadata or {}).get(OWN) or {}).get("blocks", ())
+    return "\n".join(block["text"] for block in blocks if block.get("block_type") == "text")
 
 
 def says_something(message: Message) -> bool:
     """Return whether a chat API would take the message: it has text, or calls, or other parts, or answers a call."""
     metadata = message.metadata or {}
-    parts = metadata.get("tool_calls") or (metadata.get(OWN) or {}).get("blocks")
-    return bool(message.content.strip() or parts or message.role == "tool")
+    blocks = (metadata.get(OWN) or {}).get("blocks", ())
+    parts = metadata.get("tool_calls") or [b for b in blocks if b.get("block_type") not in ("text", "cache")]
+    return bool(words(message).strip() or parts or message.role == "tool")
 
 
 def text_of(message: ChatMessage | str | None) -> str:

@@ -49,13 +49,22 @@ def plan_set(stored: Sequence[Message], wanted: Sequence[Message]) -> Plan:
 def unseen(stored: Sequence[Message], recent: Sequence[Message], session_id: str) -> tuple[Message, ...]:
     """Return what of the newest messages of a conversation is not stored yet, with ids made from what they say.
 
-    ``recent`` continues ``stored``, overlaps its end, or lies within it.
+    ``recent`` lies within ``stored``, or overlaps its end; where neither holds, since something in between was
+    forgotten, each message is new that is said more often than it is stored.
     """
     old, new = _keys(stored), _keys(recent)
     if any(old[n : n + len(new)] == new for n in range(len(old) - len(new), -1, -1)):
         return ()
-    overlap = next(n for n in range(min(len(old), len(new)), -1, -1) if n == 0 or old[-n:] == new[:n])
-    return _named(recent[overlap:], stored, session_id)
+    overlap = next((n for n in range(min(len(old), len(new)), 0, -1) if old[-n:] == new[:n]), 0)
+    if overlap:
+        return _named(recent[overlap:], stored, session_id)
+    known = Counter(old)
+    fresh = []
+    for message, key in zip(recent, new, strict=True):
+        known[key] -= 1
+        if known[key] < 0:
+            fresh.append(message)
+    return _named(fresh, stored, session_id)
 
 
 def _named(messages: Sequence[Message], stored: Sequence[Message], session_id: str) -> tuple[Message, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +48,19 @@ def tiered(folder: Path) -> Iterator[TieredMemory]:
     with FlakyMemory.open(folder, user_id="alice", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         memory.add([("user", FACT), ("assistant", "Nice to meet you, Alice!")], session_id="monday")
         yield memory
+
+
+@pytest.fixture
+def llama_memory() -> Iterator[Callable[..., Any]]:
+    """Makes LlamaIndex's own ``Memory`` of Tuesday's conversation, whose database is closed after the test."""
+    from llama_index.core.memory import Memory
+    from sqlalchemy.ext.asyncio import create_async_engine
+    from sqlalchemy.pool import StaticPool
+
+    engine = create_async_engine("sqlite+aiosqlite:///:memory:", poolclass=StaticPool)
+
+    def make(**options: Any) -> Any:
+        return Memory.from_defaults(session_id="tuesday", async_engine=engine, **options)
+
+    yield make
+    asyncio.run(engine.dispose())

@@ -18,6 +18,7 @@ class Script:
         self.sent: list[list[ChatMessage]] = []
 
     def __call__(self, messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        """Keep the request; return the next answer."""
         self.sent.append(copy.deepcopy(list(messages)))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return answer if isinstance(answer, ChatMessage) else ChatMessage(role="assistant", content=answer)

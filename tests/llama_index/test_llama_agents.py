@@ -12,15 +12,17 @@ pytest.importorskip("llama_index.core")
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.tools import FunctionTool
-from llama_index_siltstone import SiltstoneMemory, SiltstoneToolSpec
 from llama_script import Script, assert_valid, calling, text
 
+from llama_index_siltstone import SiltstoneMemory, SiltstoneToolSpec
 from siltstone import TieredMemory
 
 pytestmark = [
     # LlamaIndex looks for its steps with inspect.getmembers, which touches pydantic's deprecated attributes.
     pytest.mark.filterwarnings("ignore:.*deprecated:pydantic.warnings.PydanticDeprecatedSince20"),
     pytest.mark.filterwarnings("ignore:.*deprecated:pydantic.warnings.PydanticDeprecatedSince211"),
+    # Its ReActAgent asks within a step whether the workflow runs.
+    pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning"),
 ]
 
 
@@ -148,7 +150,10 @@ def test_agents_handing_over_share_one_conversation(tiered: TieredMemory) -> Non
     )
     memory = SiltstoneMemory.from_defaults(tiered, session_id="tuesday")
     workflow = AgentWorkflow(agents=[host, forecaster], root_agent="host")
-    assert talk(workflow, "What is the weather where I work?", "And then?", memory=memory) == ["Sunny.", "It was sunny."]
+    assert talk(workflow, "What is the weather where I work?", "And then?", memory=memory) == [
+        "Sunny.",
+        "It was sunny.",
+    ]
     for request in script.sent:
         assert "a front-end engineer in Shenzhen" in text(request)
         assert_valid(request)
@@ -176,5 +181,7 @@ def test_agent_recalls_in_chinese(tiered: TieredMemory) -> None:
     tiered.add([("user", "我叫张三，是深圳的前端工程师。")], session_id="星期一")
     script = Script("你是前端工程师。")
     memory = SiltstoneMemory.from_defaults(tiered, session_id="星期二")
-    talk(FunctionAgent(llm=script.model, tools=[weather], streaming=False), "我叫什么名字？我是做什么的？", memory=memory)
+    talk(
+        FunctionAgent(llm=script.model, tools=[weather], streaming=False), "我叫什么名字？我是做什么的？", memory=memory
+    )
     assert "我叫张三，是深圳的前端工程师。" in text(script.sent[0])

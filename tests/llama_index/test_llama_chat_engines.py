@@ -16,18 +16,20 @@ from llama_index.core.chat_engine import (
     SimpleChatEngine,
 )
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index_siltstone import SiltstoneMemory, SiltstoneRetriever
-from llama_index_siltstone.window import cost
 from llama_script import Script, assert_valid, text
 
+from llama_index_siltstone import SiltstoneMemory, SiltstoneRetriever
+from llama_index_siltstone.window import cost
 from siltstone import TieredMemory
 
 
 def on_tuesday(tiered: TieredMemory, **options: object) -> SiltstoneMemory:
+    """Return the memory of Tuesday's conversation."""
     return SiltstoneMemory.from_defaults(tiered, session_id="tuesday", **options)  # type: ignore[arg-type]
 
 
 def transcript(memory: SiltstoneMemory) -> list[tuple[str, str | None]]:
+    """Return roles and texts of the whole conversation."""
     return [(message.role.value, message.content) for message in memory.get_all()]
 
 

@@ -19,11 +19,11 @@ pytest.importorskip("llama_index.core")
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.workflow import Context, JsonSerializer
-from llama_index_siltstone import SiltstoneMemory
 from llama_script import Script, text
 
+from llama_index_siltstone import SiltstoneMemory
 from siltstone import ConfigurationError, TieredMemory
-from siltstone.testing import HashEmbedder
+from siltstone.testing import HashEmbedder, WordCounter
 
 pytestmark = [
     # LlamaIndex looks for its steps with inspect.getmembers, which touches pydantic's deprecated attributes.
@@ -36,10 +36,14 @@ class HashedMemory(SiltstoneMemory):
     """Opens its store again with the embedder of these tests, which is an object and cannot be saved."""
 
     def open_memory(self) -> TieredMemory:
-        return TieredMemory.open(self.location, user_id=self.user_id, embedder=HashEmbedder(), **self.options)
+        """Open the store with that embedder."""
+        return TieredMemory.open(
+            self.location, user_id=self.user_id, embedder=HashEmbedder(), token_counter=WordCounter(), **self.options
+        )
 
 
 def agent_following(script: Script) -> FunctionAgent:
+    """Return an agent that answers by the script."""
     return FunctionAgent(llm=script.model, tools=[], streaming=False)
 
 
@@ -63,7 +67,12 @@ def test_restored_context_goes_on_with_the_same_conversation(tiered: TieredMemor
         restored: SiltstoneMemory = await context.store.get("memory")
         return restored.get_all()
 
-    assert [m.content for m in asyncio.run(talk())] == ["My cat is called Miez.", "Noted.", "Where do I work?", "Noted."]
+    assert [m.content for m in asyncio.run(talk())] == [
+        "My cat is called Miez.",
+        "Noted.",
+        "Where do I work?",
+        "Noted.",
+    ]
     assert "My cat is called Miez." in text(script.sent[1])
     assert "Shenzhen" in text(script.sent[1])
 
@@ -71,7 +80,13 @@ def test_restored_context_goes_on_with_the_same_conversation(tiered: TieredMemor
 def test_saved_memory_is_plain_json_and_holds_no_key(folder: Path) -> None:
     """What is saved says where the store is and how it was opened, and nothing secret or unreadable."""
     memory = SiltstoneMemory.from_defaults(
-        location=folder, user_id="alice", embedder=HashEmbedder(), durability="os", session_id="s", token_limit=500
+        location=folder,
+        user_id="alice",
+        embedder=HashEmbedder(),
+        token_counter=WordCounter(),
+        durability="os",
+        session_id="s",
+        token_limit=500,
     )
     saved = json.loads(json.dumps(memory.to_dict()))
     assert saved["location"] == str(folder)
@@ -98,7 +113,7 @@ def test_copies_speak_for_the_same_conversation(tiered: TieredMemory, copied: An
 
 def test_memory_without_a_folder_says_that_it_cannot_be_restored() -> None:
     """A ``":memory:"`` store ends with its process: restoring it is one clear error, not an empty memory."""
-    memory = SiltstoneMemory.from_defaults(location=":memory:", embedder=HashEmbedder())
+    memory = SiltstoneMemory.from_defaults(location=":memory:", embedder=HashEmbedder(), token_counter=WordCounter())
     with pytest.raises(ConfigurationError, match="cannot be opened again from a saved state; use a folder"):
         SiltstoneMemory.from_dict(memory.to_dict())
     assert copy.deepcopy(memory).memory is memory.memory
@@ -106,7 +121,7 @@ def test_memory_without_a_folder_says_that_it_cannot_be_restored() -> None:
 
 def test_empty_memory_is_not_mistaken_for_none() -> None:
     """LlamaIndex writes ``memory or default``: an empty memory has to be true."""
-    assert SiltstoneMemory.from_defaults(location=":memory:", embedder=HashEmbedder())
+    assert SiltstoneMemory.from_defaults(location=":memory:", embedder=HashEmbedder(), token_counter=WordCounter())
 
 
 def test_open_memory_and_location_are_not_mixed(tiered: TieredMemory) -> None:
