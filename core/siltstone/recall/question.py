@@ -12,6 +12,7 @@ from typing import Final
 
 from ..text.dates import Period, periods
 from ..text.tokenize import terms
+from .weights import LONG
 
 MAX_TERMS: Final = 512
 """Terms of a question that are looked up: of a longer one, those at its beginning and end."""
@@ -49,7 +50,7 @@ _USER: Final = re.compile(
     r"|我[^，。？你]{0,6}(?:说过|说的|告诉过?你|提到|讲过|提过)",
     re.IGNORECASE,
 )
-_READ: Final = 2_000  # characters of a long question that the rules look at, from each end
+_NAMED_WITHIN: Final = 4_000  # characters of a passage in which speakers' names are looked for
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Question:
     """What a search is for.
 
     ``terms``      unique search terms, in order; ``counts`` how often each is in the text
+    ``passage``    whether it is a passage of conversation rather than a question; then it asks for nothing special
     ``asks_when``, ``asks_where``   whether a time or a place is wanted
     ``asks_past``, ``asks_present`` whether it wants what was, or what is now
     ``role``       whose words are asked about: ``user``, ``assistant`` or ``None``
@@ -66,6 +68,7 @@ class Question:
     text: str
     terms: tuple[str, ...]
     counts: tuple[int, ...]
+    passage: bool
     asks_when: bool
     asks_where: bool
     asks_past: bool
@@ -80,18 +83,20 @@ def read_question(text: str, now: datetime) -> Question:
     words = tuple(counts)
     if len(words) > MAX_TERMS:
         words = words[: MAX_TERMS // 2] + words[-MAX_TERMS // 2 :]
-    read = text if len(text) <= 2 * _READ else f"{text[:_READ]}\n{text[-_READ:]}"
-    role = "assistant" if _ASSISTANT.search(read) else "user" if _USER.search(read) else None
+    counted = tuple(counts[word] for word in words)
+    passage = sum(counted) >= LONG
+    asked = text if not passage else ""
     return Question(
-        text=read,
+        text=text[:_NAMED_WITHIN],
         terms=words,
-        counts=tuple(counts[word] for word in words),
-        asks_when=_WHEN.search(read) is not None,
-        asks_where=_WHERE.search(read) is not None,
-        asks_past=_PAST.search(read) is not None,
-        asks_present=_PRESENT.search(read) is not None,
-        role=role,
-        periods=tuple(periods(read, now)),
+        counts=counted,
+        passage=passage,
+        asks_when=_WHEN.search(asked) is not None,
+        asks_where=_WHERE.search(asked) is not None,
+        asks_past=_PAST.search(asked) is not None,
+        asks_present=_PRESENT.search(asked) is not None,
+        role="assistant" if _ASSISTANT.search(asked) else "user" if _USER.search(asked) else None,
+        periods=tuple(periods(asked, now)),
     )
 
 

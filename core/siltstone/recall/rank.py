@@ -53,10 +53,9 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
         dense=Arm(candidates.dense, eligible, sparse=False),
     )
     rows = np.unique(np.concatenate([arm.pool(depth) for arm in (arms.turn, arms.window, arms.dense)]))
-    passage = sum(question.counts) >= LONG
     parts = evidence(candidates, arms, rows) | form(candidates, question, arms, rows)
     parts |= standing(candidates, question, now, rows)
-    chosen = (PASSAGE if passage else FITTED) | BY_HAND
+    chosen = (PASSAGE if question.passage else FITTED) | BY_HAND
     weighted = {name: weight * parts[name] for name, weight in chosen.items() if name in parts}
     scores: Array = np.sum(list(weighted.values()), axis=0)
     weighted["recent"] = chosen["recent"] * recency(candidates, question, scores, rows)

@@ -18,6 +18,7 @@ FITTED: Final = {
     "lexical.window_best": 1.727,
     "lexical.coverage": 1.266,
     "dense": 0.278,
+    "dense.alone": 0.4,  # meaning counts for more, the fewer of the question's words are found anywhere
     "before.lexical": -0.340,
     "before.window": 0.284,
     "after.lexical": -0.192,
@@ -42,7 +43,6 @@ PASSAGE: Final = {"lexical.turn": 0.4, "dense": 0.6, "common": -0.2}
 """The same for a passage of ``LONG`` terms or more; chosen on MADial zh-dev, R@5 .582, R@10 .745."""
 
 BY_HAND: Final = {
-    "dense.alone": 0.4,  # meaning counts for more, the fewer of the question's words are found anywhere
     "role.asked": 1.0,  # as much as a name makes between two speakers: "what did you recommend"
     "closed": -4.0,  # what no longer holds stands below what does, unless the past is asked about
     "closed.asked": 0.5,
