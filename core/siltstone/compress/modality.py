@@ -27,7 +27,7 @@ _SUPPOSED_EN: Final = re.compile(
 _CONDITIONAL_EN: Final = re.compile(
     r"\b(?:would(?:n['’]t)? (?:have|be|never)|(?:i|we|he|she|they|you|it)['’]d (?:be|have been|never)"
     r"|could have|might have|should have|wish(?:es|ed)? (?:i|we|he|she|they|it|you|that)"
-    r"|if only|might|maybe|perhaps|probably should)\b",
+    r"|if only)\b|^(?:maybe|perhaps|possibly|i might|we might|probably should)\b",
     re.IGNORECASE,
 )
 _SUPPOSED_ZH: Final = re.compile(
@@ -61,23 +61,51 @@ def negated(clause: str) -> bool:
 
 def asks(sentence: str) -> bool:
     """Return whether a sentence is a question: it states nothing."""
-    if re.search(r"[?？][\s\"'”’)）]*$", sentence):
-        return True
-    return _ASKS_EN.search(sentence) is not None or _ASKS_ZH.search(sentence) is not None
+    return (
+        _MARKED.search(sentence) is not None
+        or _ASKS_EN.search(sentence) is not None
+        or _ASKS_ZH.search(sentence) is not None
+    )
 
 
 def asserted(sentence: str) -> str:
-    """Return the part of a sentence that claims something to be so, empty where it only supposes or wishes.
+    """Return the part of a sentence that claims something to be so; empty where it only asks, supposes or wishes.
 
-    What follows "if" hangs on it up to the end, and so does what stands before it with "would"; "call me if you
-    are around" still asserts nothing that a rule would take.
+    What follows "if" hangs on it up to the end, and so does what stands before it with "would". Of a question, what
+    leads up to it is claimed: "I'm off to Kyoto in April, do I need a visa?", 我下周去京都，签证好办吗？
     """
+    if asks(sentence):
+        sentence = _before_question(sentence)
     if _CONDITIONAL_EN.search(sentence) and _SUPPOSED_EN.search(sentence):
         return ""
     if _WISHED_ZH.search(sentence):
         return ""
     found = [match.start() for match in (_SUPPOSED_EN.search(sentence), _SUPPOSED_ZH.search(sentence)) if match]
     return sentence[: min(found)].rstrip(" ,，、;；") if found else sentence
+
+
+_MARKED: Final = re.compile(r"[?？][\s\"'”’)）]*$")
+_ASKS_AT_LAST_EN: Final = re.compile(
+    rf"[,;–—-]\s*(?:(?:so|and|but|or|then)\s+)*(?:(?:{_QUESTION_WORDS}|any|right|remember|you know|yeah|ok|okay|no|correct|eh|huh)\b)[^,;]*[?？]\W*$",
+    re.IGNORECASE,
+)
+_OF_SPEAKER: Final = re.compile(
+    r"^\W*(?:(?:so|and|but|well|ok|hi|hey|by the way|btw|also)[\s,]+)*(?:i|we|my|our)\b", re.IGNORECASE
+)
+_CLAUSE_ZH: Final = re.compile(r"[，,；;]")
+
+
+def _before_question(sentence: str) -> str:
+    if re.search(r"[\u4e00-\u9fff]", sentence):
+        *before, _ = _CLAUSE_ZH.split(_MARKED.sub("", sentence))
+        kept = [
+            clause for clause in before if not _ASKS_ZH.search(clause) and not re.match(r"\s*(?:那)?[你您]", clause)
+        ]
+        return "，".join(kept)
+    match = _ASKS_AT_LAST_EN.search(sentence)
+    if match and _OF_SPEAKER.match(sentence) and not _ASKS_EN.search(sentence[: match.start()]):
+        return sentence[: match.start()]
+    return ""
 
 
 def tentative(clause: str) -> bool:

@@ -11,11 +11,14 @@ from .relations import GENDER
 class People:
     """The people mentioned so far, in the order in which they were last mentioned.
 
-    ``speaker`` is the subject under which the present speaker's own statements go. Others are called by name where
+    ``speaker`` is the subject under which the present speaker's own statements go, ``listener`` the one they talk
+    to, if there is just one, and ``asked`` whom the question before was about. Others are called by name where
     it is known, else by relation (``user's sister``).
     """
 
     speaker: str
+    listener: str | None = None
+    asked: str | None = None
     mentioned: list[str] = field(default_factory=list)
     relations: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)

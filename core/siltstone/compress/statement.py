@@ -8,11 +8,16 @@ from typing import Final
 
 FACTS, PREFERENCES, EVENTS = "facts", "preferences", "events"
 
-SINGLE_VALUED: Final = frozenset(
-    {"name", "home", "work", "age", "birthday", "email", "phone", "address", "family", "education", "diet", "pronouns"}
-)
-"""Attributes of which a person has one at a time: a newer statement replaces the older one."""
+SELF, OTHER, THING, NOBODY = "self", "other", "thing", "nobody"
+"""What a clause is about: the speaker, another person (or pet), a thing, or nobody named in it."""
 
+SINGLE_VALUED: Final = frozenset(
+    {"name", "home", "work", "age", "birthday", "email", "phone", "address", "education", "diet", "pronouns"}
+)
+"""Attributes of which a person has one at a time: a newer statement replaces the older one.
+
+``former home`` and ``former work`` say that such a value holds no longer; they end it and put nothing in its place.
+"""
 
 UNDATED: Final = frozenset(
     {"name", "birthday", "origin", "relation", "email", "phone", "address", "family", "like", "dislike", "age"}
@@ -21,8 +26,22 @@ UNDATED: Final = frozenset(
 
 
 @dataclass(frozen=True)
+class Finding:
+    """What one clause is found to tell: a field and an attribute.
+
+    ``future`` says which way a date in it points. ``text`` replaces the clause's own words where the finding rests
+    on a part of them.
+    """
+
+    field: str
+    attribute: str
+    future: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Statement:
-    """One finding in one clause.
+    """One finding about one person.
 
     ``field`` is ``facts``, ``preferences`` or ``events``; ``text`` the words of the clause that say it;
     ``subject`` whom it is about (``user``, a name, ``user's sister``); ``attribute`` what about them, the same word

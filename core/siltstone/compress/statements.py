@@ -9,48 +9,73 @@ from typing import Final
 from ..records import DigestItem, unique
 from ..text.language import script
 from ..text.sentences import sentences
-from . import statements_en, statements_zh
+from .answers import kind_asked, short_answer, whom_asked
+from .chinese import statements as chinese
+from .english import statements as english
+from .modality import asks
 from .people import People
-from .speech import Utterance
-from .statement import Statement
+from .speech import USER, Utterance
+from .statement import EVENTS, FACTS, PREFERENCES, Statement
 
 _LONGEST: Final = 400
 """Characters of a sentence: what is longer is a document that somebody pasted."""
 
 
-def find_statements(said: Sequence[Utterance], people: People | None = None) -> Iterator[tuple[Utterance, Statement]]:
-    """Yield the statements of people, in order, with the utterance that makes each.
-
-    Assistants state nothing about people, but whom they mention counts for the pronouns that follow.
-    """
-    people = people or People("user")
-    speakers = {one.speaker for one in said if one.person}
-    machine = any(not one.person for one in said) or len(speakers) < 2
-    for name in speakers - {"user"}:
-        people.genders[name] = "n"
-    for utterance in said:
-        people.speaker = utterance.speaker
-        for sentence in sentences(utterance.text):
-            language = statements_zh if script(sentence) == "han" else statements_en
-            if len(sentence) > _LONGEST or not utterance.person:
-                language.note_mentions(sentence, people)
-                continue
-            when = utterance.message.created_at
-            for statement in language.find(sentence, people, when, to_machine=machine):
-                yield utterance, statement
-
-
 def items_of(said: Sequence[Utterance]) -> dict[str, tuple[DigestItem, ...]]:
     """Return the statements as items by field; what is said twice is one item with both sources."""
-    people = People("user")
+    people = People(USER)
     found: dict[tuple[str, str, str, str], DigestItem] = {}
-    for utterance, one in list(find_statements(said, people)):
+    for sources, one in list(find_statements(said, people)):
         subject = people.names.get(one.subject, one.subject)  # the name may have come later
         key = (one.field, subject, one.attribute, re.sub(r"\W+", "", one.text).casefold())
         before = found.get(key)
-        sources = (*before.source_ids, *utterance.source_ids) if before else utterance.source_ids
-        found[key] = DigestItem(one.text, unique(sources), one.when, subject, one.attribute)
+        ids = unique([*(before.source_ids if before else ()), *(id for source in sources for id in source.source_ids)])
+        found[key] = DigestItem(one.text, ids, one.when, subject, one.attribute)
     return {
-        field: tuple(item for key, item in found.items() if key[0] == field)
-        for field in ("facts", "preferences", "events")
+        field: tuple(item for key, item in found.items() if key[0] == field) for field in (FACTS, PREFERENCES, EVENTS)
     }
+
+
+def find_statements(said: Sequence[Utterance], people: People) -> Iterator[tuple[tuple[Utterance, ...], Statement]]:
+    """Yield the statements of people, in order, with the utterances that make each.
+
+    Assistants state nothing about people, but whom they mention counts for the pronouns that follow, and what they
+    ask for short answers. ``people`` learns whom the conversation mentions.
+    """
+    speakers = list(dict.fromkeys(one.speaker for one in said if one.person))
+    for name in speakers:
+        people.genders.setdefault(name, "n")
+    machine = any(not one.person for one in said) or len(speakers) < 2
+    question: tuple[Utterance, str] | None = None
+    for utterance in said:
+        others = [name for name in speakers if name != utterance.speaker]
+        people.speaker = utterance.speaker
+        people.listener = others[0] if len(others) == 1 else None
+        asked_before = question if question and question[0].speaker != utterance.speaker else None
+        question = None
+        for position, sentence in enumerate(sentences(utterance.text)):
+            language = chinese if script(sentence) == "han" else english
+            people.asked = None
+            if asks(sentence):
+                question = (utterance, sentence)
+            if len(sentence) > _LONGEST or not utterance.person:
+                language.note_mentions(sentence, people)
+                continue
+            before = asked_before if position == 0 else None
+            about = None
+            if before:
+                people.speaker, people.listener = before[0].speaker, utterance.speaker
+                about = whom_asked(before[1], people)
+                people.speaker, people.listener = utterance.speaker, others[0] if len(others) == 1 else None
+                people.asked = about
+            found = list(language.find(sentence, people, utterance.message.created_at, to_machine=machine))
+            yield from (((utterance,), statement) for statement in found)
+            if before and not found and (answer := _answer(before[1], sentence, about or utterance.speaker)):
+                yield (before[0], utterance), answer
+
+
+def _answer(question: str, sentence: str, subject: str) -> Statement | None:
+    attribute, answer = kind_asked(question), short_answer(sentence)
+    if attribute is None or answer is None:
+        return None
+    return Statement(FACTS, f"{question} {answer}", subject, attribute)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from ..text.dates import Period, periods
-from ..text.periods import day, months_from, span
+from ..text.periods import day, month, months_from, span, week, year
 
-_DEADLINE: Final = re.compile(r"\b(?:before|until|till|by|from|after|since)\s+", re.IGNORECASE)
+_DEADLINE: Final = re.compile(r"\b(?<!day )(?<!week )(?<!month )(?:before|until|till|by|from|after|since)\s+(?!(?:yesterday|tomorrow)\b(?<=day ))", re.IGNORECASE)
 _NIGHT: Final = re.compile(r"\btonight\b|\bthis (?:morning|afternoon|evening)\b", re.IGNORECASE)
 _DAY_ONLY: Final = re.compile(
     r"\b(?:on|for|by|until|till|from|before|the)\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)\b(?!\s+(?:time|floor|year|grade|century|birthday|street|avenue|anniversary|place))",
@@ -31,6 +31,27 @@ _NUMBERS: Final = {
 }
 _DIGITS_ZH: Final = {char: value for value, char in enumerate("零一二三四五六七八九十")}
 _LONGEST: Final = timedelta(days=370)
+_RECURRING: Final = re.compile(
+    r"\b(?:every|each|most)\s+\w+|\b(?:mon|tues|wednes|thurs|fri|satur|sun|week)(?:day|end)s\b|每(?:个|逢)?(?:周|星期|月)?\w?",
+    re.IGNORECASE,
+)
+_DOUBLY: Final = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?=(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?\b(?!:))|(?<=[号日號])(?:的|，)?(?:这个)?(?:周|星期)[一二三四五六日天]",
+    re.IGNORECASE,
+)
+_DEADLINE_ZH: Final = re.compile(r"((?:[\d一二三四五六七八九十]{1,3}[号日號月]|[年月]底|周末|周[一二三四五六日天]))(?:之前|以前|前)(?![天年])")
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_RANGE: Final = re.compile(
+    rf"\b(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*(?:to|until|till|-|–|and)\s*(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})",
+    re.IGNORECASE,
+)
+_MORE: Final[tuple[tuple[re.Pattern[str], Callable[[datetime], Period]], ...]] = (
+    (re.compile(r"\bweek after next\b", re.IGNORECASE), lambda at: week(at + timedelta(weeks=2))),
+    (re.compile(r"(?<![\d一二三四五六七八九十上下去前明后个])月底|\b(?:at |by )?the end of (?:the|this) month\b", re.IGNORECASE), lambda at: month(at, at.year, at.month).part(2 / 3, 1)),
+    (re.compile(r"(?<![明去前后])年底|\bthe end of (?:the|this) year\b", re.IGNORECASE), lambda at: month(at, at.year, 12)),
+)
+"""What ``text.dates`` leaves to tense: ends of the present month and year, the week after next."""
+_SHORT_YEAR: Final = re.compile(r"(?<![\d.了有过做干整住])(\d{2})年(?!前|后|级|来|多|以|之|了|时间|经验|的?工)")
 _ANY: Final = datetime(2024, 6, 12, tzinfo=timezone.utc)
 
 
@@ -49,18 +70,20 @@ def resolve(clause: str, said_at: datetime | None, *, future: bool) -> datetime 
     readings = list(_readings(clause, said_at))
     today = day(said_at).start
     fitting = [one for one in readings if (one.end > today if future else one.start <= said_at)]
-    if future:
-        ahead = [one for one in fitting if one.start >= today]
-        fitting = ahead or fitting
     best = (fitting or readings)[:1]
     return best[0].start if best else None
 
 
 def _readings(clause: str, said_at: datetime) -> Iterator[Period]:
-    text = _NIGHT.sub("today", clause)
+    text = _RANGE.sub(r"\g<day> \g<month>", clause)
+    text = _DOUBLY.sub("", _RECURRING.sub("", _NIGHT.sub("today", text)))  # "Monday the 15th" is the 15th
     # "before Friday" is dated Friday here: a deadline is remembered by its day, not as the ten years before it.
-    text = _DEADLINE.sub("on ", text)
+    text = _DEADLINE_ZH.sub(r"\1", _DEADLINE.sub("on ", text))
     yield from (one for one in periods(text, said_at) if one.end - one.start <= _LONGEST)
+    yield from (reading for pattern, reader in _MORE if pattern.search(text) for reading in [reader(said_at)])
+    for match in _SHORT_YEAR.finditer(text):
+        number = int(match[1])
+        yield year(said_at, (1900 if number > said_at.year % 100 + 10 else 2000) + number)
     for match in _IN.finditer(text):
         count, unit = (match[1] or match[3]).lower(), (match[2] or match[4]).lower()
         yield _ahead(said_at, int(count) if count.isdigit() else _NUMBERS[count], unit)

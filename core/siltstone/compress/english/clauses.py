@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .fragments import bare
-from .people import People
+from ..fragments import bare
+from ..people import People
+from ..statement import NOBODY, OTHER, SELF, THING
 from .predicate import expand, is_past
-from .relations import ENGLISH, ENGLISH_PATTERN
-
-SELF, OTHER, THING, NOBODY = "self", "other", "thing", "nobody"
+from ..relations import ENGLISH, ENGLISH_PATTERN
 
 _NAME: Final = r"[A-ZÀ-Ý][a-zà-ÿ]+(?:['’][A-Z][a-z]+|-[A-Z]?[a-z]+)?(?: [A-ZÀ-Ý][a-zà-ÿ]+)?"
 _VERB_AHEAD: Final = r"(?=\s+(?:(?:also|just|still|now|never|really|always|only|actually|recently|already)\s+)*(?:is|was|has|had|are|were|will|would|can|does|did|doesn|isn|wasn|used|[a-z]+(?:ed|s)|went|got|said|told|took|came|left|made|gave|lost|found|bought|began|became|grew|thinks|met)\b|['’]s\s)"
@@ -25,11 +24,11 @@ _BREAK: Final = re.compile(
     rf"|,?\s+(?:and|but|so|because|since|though|although|while|whereas|then|plus|cause|cos|as)\s+(?:then\s+|also\s+|now\s+)?(?={_START})"
     rf"|,\s+(?={_START})"
     r"|,?\s+but\s+(?=(?:now|can|do|did|have|had|am|was|still|love|hate|never|not)\b)"
-    r"|,\s+(?=(?:he|she|they|who)\b)",
+    r"|,\s+(?=(?:he|she|they|who)\b)|\s+(?=who\b)|,\s+(?=(?:maybe|perhaps|probably)\b)",
     re.IGNORECASE,
 )
 _RELATION: Final = re.compile(
-    rf"^(?P<whose>my|our|his|her|their)\s+(?P<which>(?:[a-z-]+\s+){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})(?!-)\b"
+    rf"^(?P<whose>my|our|his|her|their|your|the(?=\s+(?:kids?|children|boys|girls|twins|baby|dog|cat|wife|husband|missus|in-laws)\b))\s+(?P<which>(?:[a-z-]+\s+){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})(?!-)\b"
     rf"(?P<chain>['’]s\s+(?P<second>{ENGLISH_PATTERN})\b)?(?:,?\s+(?P<name>(?-i:{_NAME})),?(?!['’]s\s+(?!a\b|an\b|the\b|in\b|been\b|from\b)))?",
     re.IGNORECASE,
 )
@@ -82,7 +81,8 @@ def clauses(sentence: str, people: People) -> Iterator[Clause]:
         if text:
             clause = _read(text, people)
             if before and re.match(r"who\b", text, re.IGNORECASE):
-                clause = dataclasses.replace(clause, text=f"{before}, {text}")
+                comma = ", " if f"{before}, {text}" in sentence else " "
+                clause = dataclasses.replace(clause, text=f"{before}{comma}{text}")
             before = text
             note_mentions(text, people)
             yield clause
@@ -99,8 +99,16 @@ def _pieces(sentence: str) -> list[str]:
     return _BREAK.split(sentence)
 
 
+_SETTING: Final = re.compile(
+    r"^(?:(?:from|on|in|at|since|during|after|before|for|until|by|as of|next|last|this|every|these|most|one of the)\s[^,]{1,30}?,?\s+"
+    r"|(?:tomorrow|yesterday|today|tonight|nowadays|currently|right now|now|once|recently|soon|lately|\w+days?(?: \w+)?),?\s+)(?=(?:i|we|he|she|my|our)\b)",
+    re.IGNORECASE,
+)
+"""When or where, before the subject: "From October I'm teaching"."""
+
+
 def _read(text: str, people: People) -> Clause:
-    full = expand(text)
+    full = _SETTING.sub("", expand(text))
     if match := _SELF.match(full):
         return Clause(text, SELF, people.speaker, full[match.end() :].strip())
     if match := _RELATION.match(full):
@@ -131,7 +139,7 @@ def _read(text: str, people: People) -> Clause:
             return Clause(text, OTHER, people.named(match["name"]), _possessive_is(rest))
     if match := _BARE_NOUN.match(full):
         return Clause(text, THING, people.speaker, full[match.end() :].strip(), noun=match["noun"])
-    return Clause(text, NOBODY, people.speaker, full, elided=True)
+    return Clause(text, NOBODY, people.asked or people.speaker, full, elided=True)
 
 
 def relative(match: re.Match[str], people: People) -> str:
@@ -140,7 +148,9 @@ def relative(match: re.Match[str], people: People) -> str:
     relation = ENGLISH[match["relation"].lower()]
     qualified = " ".join([*which[-1:], match["relation"].lower()])
     relation = ENGLISH.get(qualified, relation)
-    of = None
+    of = people.listener if match["whose"].lower() == "your" else None
+    if match["whose"].lower() == "your" and of is None:
+        of = "user"
     if match["whose"].lower() in ("his", "her", "their"):
         of = people.pronoun({"his": "m", "her": "f"}.get(match["whose"].lower(), "p"))
     name = match["name"] if match["name"] and match["name"].split()[0] not in NO_NAMES else None
@@ -152,7 +162,7 @@ def relative(match: re.Match[str], people: People) -> str:
 
 ANYWHERE: Final = re.compile(r"(?<![\w'’])" + _RELATION.pattern[1:], re.IGNORECASE)
 _ASKED: Final = re.compile(
-    rf"(?:^(?:is|did|does|has|how is|how's|was|and|poor|say hi to)|\b(?:about|poor|saw|met|meet|told|asked|how is|how's))\s+(?P<name>(?-i:{_NAME}))",
+    rf"(?:^(?:is|did|does|has|how is|how's|was|and|poor|say hi to)\s|\b(?:about|poor|saw|met|meet|told|asked|how is|how's)\s)\s*(?P<name>(?-i:{_NAME}))",
     re.IGNORECASE,
 )
 _CALLED: Final = re.compile(

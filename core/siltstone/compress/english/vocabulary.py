@@ -1,4 +1,4 @@
-"""English words by what they say about a person. The rules that use them are in ``rules_en``."""
+"""English words by what they say about a person. The rules that use them are beside it."""
 
 from __future__ import annotations
 
@@ -8,41 +8,42 @@ from typing import Final
 from .predicate import verb_stem
 
 
-def _stems(text: str) -> frozenset[str]:
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the verbs in a text, by which all their forms are known."""
     return frozenset(verb_stem(word) for word in text.split())
 
 
 # --- verbs, by stem
 
-LIVE: Final = _stems("live reside dwell settle rent")
-MOVE: Final = _stems("move relocate emigrate immigrate")
-WORK: Final = _stems(
+LIVE: Final = stems("live reside dwell settle rent")
+MOVE: Final = stems("move relocate emigrate immigrate")
+WORK: Final = stems(
     "work teach freelance manage run lead coach volunteer nurse consult specialise specialize serve intern practise"
 )
-STUDY: Final = _stems("study major attend enrol enroll")
-LEARN: Final = _stems("learn train prepare practise practice")
-LIKE: Final = _stems("like love enjoy adore prefer fancy favour favor dig cherish relish")
-DISLIKE: Final = _stems("hate dislike detest loathe despise")
-CONSUME: Final = _stems("eat drink smoke vape")
-HOBBY: Final = _stems(
+STUDY: Final = stems("study major attend enrol enroll")
+LEARN: Final = stems("learn train prepare practise practice")
+LIKE: Final = stems("like love enjoy adore prefer fancy favour favor dig cherish relish")
+DISLIKE: Final = stems("hate dislike detest loathe despise")
+CONSUME: Final = stems("eat drink smoke vape")
+HOBBY: Final = stems(
     "play collect bake paint draw knit sew garden cycle bike jog run swim hike climb surf ski skate sing dance "
     "photograph fish sail row box lift meditate journal blog code read watch write crochet cook brew camp dive fence"
 )
-OWN: Final = _stems("own have drive keep raise")
-QUIT: Final = _stems("quit stop cut drop ditch")
-PLAN: Final = _stems("plan intend book schedule register sign arrange organise organize reserve enrol enroll apply")
-WISH: Final = _stems("want hope dream wish aim aspire")
-REMIND: Final = _stems("remind")
-MILESTONE: Final = _stems(
+OWN: Final = stems("own have drive keep raise")
+QUIT: Final = stems("quit stop cut drop ditch")
+PLAN: Final = stems("plan intend book schedule register sign arrange organise organize reserve enrol enroll apply")
+WISH: Final = stems("want hope dream wish aim aspire")
+REMIND: Final = stems("remind")
+MILESTONE: Final = stems(
     "graduate marry divorce adopt quit resign retire pass fail win lose buy sell break start join finish complete launch "
     "publish promote hire fire move relocate visit travel fly enrol enroll book accept receive apply die bury diagnose "
     "injure crash propose deliver give sprain fracture switch change leave sign open close found inherit donate elope "
     "immigrate emigrate enlist"
 )
-EMPTY: Final = _stems(
+EMPTY: Final = stems(
     "be try see think say tell let do get need check look ask make know guess mean hope wonder believe suppose feel "
     "seem sound appear happen remember forget understand agree appreciate thank mind bet swear promise assume doubt "
-    "reckon keep wait sleep rest shower nap give show send paste"
+    "reckon keep wait hear sleep rest shower nap give show send paste"
 )
 """Verbs that plan or tell nothing worth keeping by themselves."""
 
@@ -77,13 +78,18 @@ VAGUE: Final = frozenset(
 """Heads of "I'm a …" that describe a mood, not a person."""
 
 STATE: Final = re.compile(
-    r"(?P<family>(?:happily |newly |recently )?(?:married|single|divorced|engaged|widowed|separated|pregnant|expecting|a (?:mother|father|parent|mum|mom|dad)\b))"
+    r"(?P<family>(?:happily |newly |recently )?(?:married|single|divorced|engaged|widowed|separated|pregnant|expecting|a (?:mother|father|parent|mum|mom|dad)\b|twins\b))"
     r"|(?P<work>(?:semi-)?retired|unemployed|self-employed|between jobs|on (?:maternity|paternity|parental|sick) leave|laid off)"
     r"|(?P<diet>(?:a )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|teetotal|flexitarian)|gluten[- ]free|kosher|halal)"
     r"|(?P<health>(?:\w+ly )?(?:allergic|diabetic|asthmatic|coeliac|celiac|(?:lactose|gluten)[- ]intolerant|intolerant|epileptic|anaemic"
-    r"|anemic|deaf|blind|colou?r-?blind|dyslexic|autistic|bipolar|short-sighted|near-?sighted|immunocompromised|hard of hearing|disabled)\b)"
+    r"|anemic|(?:tone[- ])?deaf|blind|colou?r-?blind|dyslexic|autistic|bipolar|short-sighted|near-?sighted|immunocompromised|hard of hearing|disabled)\b)"
     r"|(?P<trait>(?:left|right)-handed|bilingual|trilingual|(?:an )?(?:only child|introvert|extrovert|insomniac|early bird|night owl|early riser|perfectionist))"
     r"|(?P<religion>(?:a )?(?:jewish|muslim|christian|buddhist|hindu|catholic|atheist|sikh|protestant|mormon)\b)",
+    re.IGNORECASE,
+)
+SECTOR: Final = re.compile(
+    r"in (?:the )?(?:navy|army|air force|marines|military|police|merchant navy|civil service|sales|marketing|it|finance|tech|hr|advertising|construction"
+    r"|insurance|banking|publishing|retail|hospitality|real estate|logistics|pr|consulting|pharma|education|law enforcement|film|fashion)\b",
     re.IGNORECASE,
 )
 DEMONYM: Final = re.compile(
@@ -122,7 +128,7 @@ EVENT_NOUN: Final = re.compile(
 )
 NOT_HELD: Final = re.compile(
     r"^(?:(?:a|an|any|some|no|the|this|that|one|two|few|couple|lots?|bit|little|quick|big|huge|weird|silly|other|another|more|"
-    r"good|great|bad|hard|lovely|nice|rough|long|busy|tough|fun|such|much|enough|all|so|many|of|every|my|your|it|to|really|"
+    r"good|great|bad|hard|lovely|nice|rough|long|busy|tough|fun|such|much|enough|all|so|many|of|every|my|your|it|to|really|three|four|five|six|seven|eight|nine|ten|\d+|"
     r"follow-?up|related|similar|new|different|strange|few more)\s+)*"
     r"(?:question|idea|problem|feeling|point|look|time|chance|plan|day|night|week|weekend|morning|fun|lot|trouble|doubt|issue|thought|go"
     r"|choice|news|clue|luck|say|reason|concern|suggestion|request|try|way|faith|hope|breakfast|lunch|dinner|coffee|tea|drink|shower|nap"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ..text.tokenize import terms
-from ..text.words import IRREGULAR
+from ...text.tokenize import terms
+from ...text.words import IRREGULAR
 
 _CONTRACTIONS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), full)
@@ -150,7 +150,7 @@ def _is_gerund(word: str) -> bool:
 
 
 _ALSO_PAST: Final = frozenset(
-    "quit put cut hit hurt let set had did was were been done left met felt sent got gotten won".split()
+    "quit put cut hit hurt let set had did was were been done left met felt sent got gotten won tore torn stuck bent bit bitten froze frozen hung shook shaken slid split stung struck woven wound lit dug took".split()
 )  # noqa: SIM905
 _NOT_PAST: Final = frozenset(
     "need feed seed bed red tired speed indeed exceed proceed embed wed men women children feet teeth mice people".split()  # noqa: SIM905

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from . import rules_en
-from .clauses_en import ANYWHERE, NO_NAMES, OTHER, THING, Clause, clauses, note_mentions
-from .fragments import bare
-from .modality import asserted, asks, tentative
-from .people import People
+from ..fragments import bare
+from ..modality import asserted, tentative
+from ..people import People
+from ..statement import FACTS, NOBODY, PREFERENCES, THING, UNDATED, Finding, Statement
+from ..when import resolve
+from . import events, facts, tastes
+from .clauses import ANYWHERE, NO_NAMES, Clause, clauses, note_mentions
 from .predicate import read_predicate
-from .relations import ENGLISH
-from .rules_en import STANDING
-from .statement import FACTS, PREFERENCES, UNDATED, Statement
-from .when import resolve
 
-_QUOTED: Final = re.compile(r"[\"“][^\"”]*[\"”]")
+_QUOTED: Final = re.compile(r"[\"“](?:[^\"”\s]+\s+){3,}[^\"”]*[\"”]|[\"“][^\"”]*[.!?,][\"”]")
+"""Somebody else's words; a quoted word or two is the speaker's own."""
+
 _REPORTED: Final = re.compile(
     r"\b(?:he|she|they|people|everyone|everybody|someone|my \w+|the \w+|[A-Z][a-z]+)\s+(?:always |used to |often |keeps? )?"
     r"(?:say|says|said|saying|tells?|told|thinks?|thought|claims?|claimed|swears?|insists?|reckons?|suggests?|asks?|asked|believes?)\b",
@@ -47,10 +47,10 @@ _SAYS_SELF: Final = re.compile(
 def find(sentence: str, people: People, said_at: datetime | None, *, to_machine: bool) -> Iterator[Statement]:
     """Yield the statements of one sentence; ``people`` learns whom it mentions, whatever it states."""
     claimed = asserted(sentence)
-    if to_machine and _REQUEST.match(sentence) and STANDING.search(sentence):
+    if to_machine and _REQUEST.match(sentence) and tastes.STANDING.search(sentence):
         yield Statement(PREFERENCES, bare(sentence), people.speaker, "instruction")
         return
-    if asks(sentence) or not claimed or _SARCASM.match(sentence):
+    if not claimed or _SARCASM.match(sentence):
         note_mentions(sentence, people)
         return
     claimed = _DIAGNOSED.sub("", _QUOTED.sub(" ", claimed))
@@ -72,9 +72,31 @@ def _of_clause(clause: Clause, speaker: str, said_at: datetime | None, to_machin
         stripped = _SAYS_SELF.sub("", clause.text)
         if stripped == clause.text:
             return
-    for found in rules_en.find(clause, read_predicate(rest), to_machine=to_machine):
+    for found in _findings(clause, to_machine):
         when = None if found.attribute in UNDATED else resolve(clause.text, said_at, future=found.future)
         yield Statement(found.field, found.text or clause.text, clause.subject or speaker, found.attribute, when)
+
+
+def _findings(clause: Clause, to_machine: bool) -> list[Finding]:
+    """Return what a clause tells; a fact about a person outweighs the event that its words may look like."""
+    if clause.elided and to_machine and (found := tastes.instruction(clause)):
+        return [found]
+    predicate = read_predicate(clause.rest)
+    passing = list(facts.find_in_passing(clause))
+    if clause.kind == THING:
+        told = list(facts.find_in_thing(clause, predicate))
+        return told or passing or (list(events.find_in_thing(clause, predicate)) if predicate else [])
+    if clause.kind == NOBODY:
+        told = list(facts.find_in_thing(clause, predicate)) or (
+            list(events.find_elided(clause, predicate)) if predicate else []
+        )
+        return told or passing
+    if predicate is None:
+        return passing
+    told = [*tastes.find(clause, predicate), *(facts.find(clause, predicate) if predicate.tense != "unreal" else ())]
+    if not told and predicate.tense != "unreal":
+        told = list(events.find(clause, predicate))
+    return told or passing
 
 
 def _introductions(clause: Clause, people: People) -> Iterator[Statement]:
@@ -86,4 +108,4 @@ def _introductions(clause: Clause, people: People) -> Iterator[Statement]:
             yield Statement(FACTS, text if text in clause.text else match.group().strip(" ,"), name, "relation")
 
 
-__all__ = ["ENGLISH", "OTHER", "find"]
+__all__ = ["find", "note_mentions"]

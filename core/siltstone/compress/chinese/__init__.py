@@ -1,0 +1,1 @@
+"""Statements about people in Chinese, by rule."""

@@ -1,0 +1,61 @@
+"""Plans and happenings in a Chinese clause."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..modality import negated
+from ..statement import EVENTS, Finding
+from ..when import dated
+from . import vocabulary as words
+from .clauses import Clause
+
+_RECURRING: Final = re.compile(r"每(?:天|周|年|个?月|逢)|经常|总是|平时|一般|天天|老是|常常")
+_VAGUE_TIME: Final = re.compile(r"最近|这阵子|近来")
+_PAST: Final = re.compile(
+    r"[了过](?!年|头|来|几)|的$|总算|终于|(?:[号日天月年晚]|周[一二三四五六日天])[^，]{1,4}的(?!话)"
+)
+_PAST_TIME: Final = re.compile(r"昨|前天|上(?:个?月|周|星期|礼拜)|去年|前年|刚")
+_AHEAD: Final = re.compile(r"明[天年早晚日]|后天|下(?:个?月|周|星期|礼拜)|打算|准备|计划|马上|快要|即将|要(?!是|不)")
+_INTENDED: Final = re.compile(r"^[^，]{0,4}(?:打算|准备|计划|决定)(?!好|得|充分)")
+_DUE: Final = re.compile(r"^(?:还|也)?(?:得|要|需要|必须)(?:去|看|交|办|买|换|还|写|给)")
+_DEPARTURE: Final = re.compile(r"的(?:飞机|高铁|火车|机票|车票|票|航班|船|车)$")
+_TIME_WORDS: Final = re.compile(
+    r"[上下这]+个?(?:月|周|星期|礼拜)[一二三四五六日天末]?|(?:周|星期|礼拜)[一二三四五六日天末](?:到(?:周|星期|礼拜)?[一二三四五六日天末])?|[今明后昨前大]+[天年晚]"
+    r"|[\d一二三四五六七八九十]{1,4}(?:年|月份?|[号日]|点半?)(?:到)?|早上|晚上|上午|中午|下午|[年月]底"
+)
+_UNDENIED: Final = re.compile(r"不干了|不做了|没(?:想到|过)")
+_OF_LISTENER: Final = re.compile(r"^(?:你|您|大家|别人|谁|网上|新闻)")
+
+
+def find(clause: Clause) -> Finding | None:
+    """Return the plan or happening in a clause about a person: what has a day, and what changes a life."""
+    rest, when = clause.rest, dated(clause.text)
+    milestone = re.search(words.MILESTONE, rest)
+    if _RECURRING.search(clause.text) or (words.TRIFLES.search(rest) and not when):
+        return None
+    if (_VAGUE_TIME.search(clause.text) and not milestone) or (negated(rest) and not _UNDENIED.search(rest)):
+        return None
+    past = _PAST.search(clause.text) is not None or _PAST_TIME.search(clause.text) is not None
+    ahead = _AHEAD.search(clause.text) is not None
+    plan = Finding(EVENTS, "plan", future=True)
+    if when and _DEPARTURE.search(rest):
+        return plan
+    if when:
+        planned = re.search(words.PLANNED, _TIME_WORDS.sub("", clause.text))
+        if planned or milestone or past:
+            return plan if ahead or not past else Finding(EVENTS, "event")
+    elif milestone and (past or milestone.group() in ("大寿", "满月", "周岁")) and not ahead:
+        return Finding(EVENTS, "event")
+    if (milestone and ahead) or (_INTENDED.match(rest) and len(rest) > 4) or (_DUE.match(rest) and len(rest) > 4):
+        return plan
+    return None
+
+
+def find_in_thing(clause: Clause) -> Finding | None:
+    """Return the event of a thing that has a day, unless it is the listener's."""
+    if not dated(clause.text) or negated(clause.text) or _OF_LISTENER.match(clause.text):
+        return None
+    planned = re.search(words.PLANNED, _TIME_WORDS.sub("", clause.text))
+    return Finding(EVENTS, "plan", future=True) if planned else None

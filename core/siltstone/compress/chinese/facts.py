@@ -1,0 +1,116 @@
+"""Lasting facts in a Chinese clause: name, work, home, family, health, habits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ..modality import negated
+from ..statement import FACTS, NOBODY, OTHER, SELF, THING, Finding
+from ..when import dated
+from . import vocabulary as words
+from .clauses import Clause
+
+NUMBER: Final = r"(?:\d{1,3}|[一二三四五六七八九十两]{1,3})"
+_COUNT: Final = rf"(?:{NUMBER}|半|好几|几|快|多)+"
+_DOES: Final = r"(?:做|搞|干|学|教|研究|卖|开|修|写|画|拍|跑|送|种|拉|管|带|弄|玩)"
+
+_RULES: Final[tuple[tuple[str, str], ...]] = (
+    ("name",
+     r"^(?:的?(?:名字|大名|小名|英文名|网名))?(?:就?叫|名叫|叫做|姓)(?!我|你|他|她|外卖|车|醒|苦|做法|的)[\u4e00-\u9fffA-Za-z ]{1,12}$"
+     r"|(?:名字|小名|大名|英文名)(?:是|叫)"),
+    ("age",
+     rf"(?:今年|都|已经|快|才|刚|刚满|虚岁|马上)*{_COUNT}岁(?!的时候|那年|时|生日)|(?:今年|都|已经|快)+{_COUNT}了?$"
+     r"|^(?:我都|我)?[二三四五六七八九]十[一二三四五六七八九]?了$|[6-9]\d后|[05]0后|属(?:鼠|牛|虎|兔|龙|蛇|马|羊|猴|鸡|狗|猪)"),
+    ("birthday", r"生日(?:是|在)|出生(?:于|在)"),
+    ("home",
+     rf"(?:^|就|都|还|一直|现在|目前|自己|一个人|租)住(?!院|了一?晚|手|嘴|宿费|的地方|得)|住在|(?:在|定居|居住|租房|租在|落户|生活在)[^，]{{0,4}}{words.PLACE}"
+     rf"(?:住|生活|定居|这边|那边|租房|租的房|买了?房|安家|{_COUNT}年|待了|呆了)|(?<![老大人])(?:家|房子|新家|公寓)(?:就)?(?:在|离)|坐标{words.PLACE}"
+     rf"|base{words.PLACE}|搬(?:到|来|去|回|进)了?(?!一起)[\u4e00-\u9fff]{{2,}}|^(?:人|现在)?在{words.PLACE}(?:这边|呢|了)?$"
+     rf"|不住[\u4e00-\u9fff]{{2,6}}了|在{words.PLACE}[^，]{{0,3}}(?:厨房|房子|出租屋|公寓|家里)|(?:房子|家).{{0,8}}在{words.PLACE}|(?:我就是|就是|是){words.PLACE}人了"),
+    ("origin",
+     rf"是(?!不是)(?:地道的?|土生土长的?)?(?P<place>[\u4e00-\u9fff]{{2,5}})人$|老家(?:在|是)?|来自|籍贯|{words.PLACE}人$|从小在|在[^，]{{2,6}}长大"),
+    ("work",
+     rf"(?:(?<!应该)是|当(?:了|过)?|做(?:了|过|的是)?|干(?:了|过|的是)?|担任|任|成了|转行做?|从事)[^，不]{{0,10}}{words.OCCUPATION}(?:的|了|{_COUNT}年|工作|$)"
+     rf"|(?:做|干)了?{_COUNT}年(?:的?{words.OCCUPATION})?|在[^，]{{0,14}}{words.WORKPLACE}[^，]{{0,3}}(?:上班|工作|干|做|当|教|实习|任职|打工|开车|待|呆|搞|$)"
+     rf"|(?:给(?!我|你)|进了?)[^，]{{1,14}}{words.WORKPLACE}[^，]{{0,3}}(?:上班|工作|干|当|开车|打工|$)|在[^，]{{1,10}}(?:上班|工作|实习|任职|打工)|从事|自己(?:创业|开店|单干)"
+     rf"|(?:开|经营)(?:了|着)?{words.BUSINESS}|跑(?:外卖|滴滴|运输|销售)|带(?:初|高)[一二三]"
+     r"|(?<![请别不])教(?:了|着)?[^，你我他]{0,6}(?:语文|数学|英语|物理|化学|历史|地理|体育|音乐|美术|书|学生|孩子|年级|初[一二三]|高[一二三]|钢琴|舞蹈|日语|中文|象棋|围棋)"
+     rf"|(?:已经|都|前年|去年|今年|刚)?退休|(?:现在|目前|还在)?(?:失业|待业|全职在家|在家带孩子|做自媒体|自由职业)|(?<!应该)(?<!部分)(?<!可能)是{_DOES}(?!什么|啥|我|你)[^，]{{1,10}}的$"
+     rf"|在[^，]{{1,8}}(?:卖|修|教|画|摆摊|开店)[^，]{{0,6}}的?$|研究(?!一下|下|研究)[\u4e00-\u9fff]{{2,8}}的?$|学[\u4e00-\u9fff]{{2,6}}的$|上夜班|三班倒|居家办公|远程(?:办公|上班|工作)"),
+    ("education",
+     rf"在读|读(?:书|研|博|大学|高中|初中|本科|硕士|博士|[大研高初][一二三四])|在[^，]{{2,12}}读(?:书|研|博|博士|硕士|本科)?|[大研高初][一二三四](?:了|$|在)"
+     rf"|(?:上|读|念){NUMBER}年级|{NUMBER}年级(?:了|$)|毕业于|毕业的$|本科(?:是|学)|学的是|专业是|专业$|{NUMBER}级(?:过|考过|通过)|(?:四|六|八)级过了|考研|备考"),
+    ("learning", r"(?:在|正在|开始|想|最近在|一直在)学(?!校|生|习资料|会了)[\u4e00-\u9fffA-Za-z]{1,8}"),
+    ("family",
+     rf"已婚|未婚(?![夫妻])|单身|离异|离了婚|丧偶|独生子|独生女|结婚(?:{_COUNT}年|了)|订婚了|(?:谈|异地|恋爱)了?{_COUNT}年|异地|双胞胎|一儿一女|二胎|怀孕|怀上"
+     rf"|有(?:个|了|一个|两个|三个|俩|仨|一对|{NUMBER}个)(?:[\u4e00-\u9fff]{{0,4}})(?:孩子|儿子|女儿|娃|哥哥|姐姐|弟弟|妹妹|对象|女朋友|男朋友|侄子|侄女|孙子|孙女|闺女)"
+     r"|排行老?[大二三四五]|家里最[大小]|不想(?:生|要孩子|结婚)|丁克"),
+    ("health", rf"{words.ILLNESS}|[ABO]{{1,2}}型血|{words.BODY}(?:一直|有点|不太|最近|特别|很|老|总|又)*(?:还)?{words.AILS}"),
+    ("diet",
+     r"(?:不|不再|再也不|从来不|从不|不能|没法|已经不|早就不|不让|不许|不太|不怎么|不敢|很少|基本不|是不)(?:再)?(?:吃|喝|碰|沾|抽)(?!亏|惊|苦|力|紧|不下|下饭|东西)[\u4e00-\u9fff]"
+     r"|吃素|素食|戒(?:了)?(?:烟|酒|糖|咖啡|奶茶|肉)|[烟酒糖肉茶]都戒了|戒掉|把[\u4e00-\u9fff]{1,6}戒了|忌口|只(?:吃|喝)|清真|不沾|酒我?是?不喝|[肉鱼海鲜酒烟](?:我)?(?:都)?不(?:吃|喝|抽)"),
+    ("skill",
+     r"不(?:太|大|怎么)?会(?:开车|游泳|做饭|做菜|骑车|说|讲|用|喝酒|弹|打|英语|粤语)|(?:会|能)(?:说|讲|弹|拉|写)[\u4e00-\u9fff]{2,}|(?:说|讲)(?:一口|一点)[\u4e00-\u9fff]+|考了驾照|没驾照"),
+    ("trait", r"路痴|脸盲|左撇子|社恐|内向|外向|强迫症|选择困难|夜猫子|起床困难|急性子|慢性子|完美主义|恐高|晕车|晕血|晕针"),
+    ("pet",
+     r"(?:家里?)?(?:养|收养|领养)(?:了|着|的)?(?:有)?(?:一|两|三|\d)?(?:只|条|个|缸|盆|匹)?[\u4e00-\u9fff]{0,4}(?:猫|狗|犬|鱼|龟|兔|鸟|鹦鹉|仓鼠|哈士奇|柯基|金毛|布偶|泰迪|宠物|橘)"
+     r"|是(?:一?只|一?条)[\u4e00-\u9fff]{0,5}(?:猫|狗|布偶|柯基|金毛|橘|犬|泰迪|哈士奇|兔|边牧)"),
+    ("hobby",
+     r"(?:每天|每周|经常|常常?|平时|周末|一直|没事就?|下班后?)[^，]{0,6}(?:跑步|游泳|健身|打球|打篮球|打羽毛球|爬山|钓鱼|画画|看书|练字|跳舞|骑车|骑行|瑜伽|摄影|弹琴|做饭|烘焙|追剧|玩游戏|打游戏|冲浪|滑雪)"
+     r"|(?:弹|拉|吹|打)(?:\S{0,3})(?:吉他|贝斯|钢琴|小提琴|大提琴|二胡|笛子|鼓|古筝|琵琶|口琴|篮球|羽毛球|乒乓球|网球|太极)|是(?:骑|玩|打|练)[^，]{1,6}的$|^练[\u4e00-\u9fff]{1,5}的$"),
+    ("possession",
+     r"(?:开|有|买)(?:的是|了|着)?(?:一)?(?:辆|台|套|部)(?!破)[\u4e00-\u9fffA-Za-z0-9]{1,10}(?:车|房|房子|汽车|摩托|电动车|特斯拉|相机|公寓)|没(?:有)?(?:车|房|驾照|孩子|兄弟姐妹)"),
+    ("phone", r"(?:电话|手机号?|微信号?|邮箱)(?:是|：)"),
+)  # fmt: skip
+_PATTERNS: Final = tuple((attribute, re.compile(pattern)) for attribute, pattern in _RULES)
+_SPLIT: Final = re.compile(
+    rf"(?P<whose>.*?是)(?P<place>{words.PLACE}的)(?P<what>[\u4e00-\u9fffA-Za-z]*{words.OCCUPATION})$"
+)
+_NO_ORIGIN: Final = re.compile(r"是(?:个|一个|位|最|那种|这种|很|挺|比较)")
+_HEALTHY: Final = re.compile(r"(?:没有?|不是|不)(?:任何)?(?:过敏|什么病)|养生|专家|医院$")
+_HABITUAL_PLACE: Final = re.compile(r"常去|那家|附近|门口|楼下|路过")
+USED: Final = re.compile(r"以前|之前|原来|过去|曾经|小时候|从前")
+NOW: Final = re.compile(r"现在|如今|后来|居然|已经|却|反而")
+
+
+def find(clause: Clause) -> Iterator[Finding]:
+    """Yield the facts that a clause tells about a person, one for each attribute."""
+    if place := _SPLIT.match(clause.text):
+        # One clause, two facts: each is to be replaced without the other.
+        yield Finding(FACTS, "work", text=place["whose"] + place["what"])
+        yield Finding(FACTS, "home", text=place["whose"] + place["place"])
+        return
+    for attribute, pattern in _PATTERNS:
+        match = pattern.search(clause.rest)
+        if match is None or not _sound(attribute, clause, match):
+            continue
+        past = USED.search(clause.text) and not NOW.search(clause.text)
+        former = attribute in ("home", "work") and (_denied(clause.rest, match) or past)
+        yield Finding(FACTS, f"former {attribute}" if former else attribute)
+
+
+def _denied(rest: str, match: re.Match[str]) -> bool:
+    near = rest[max(match.start() - 3, 0) : match.end() + 3]
+    return negated(near) and not re.search(r"不到|不远|不错|不加班", near)
+
+
+def _sound(attribute: str, clause: Clause, match: re.Match[str]) -> bool:
+    if attribute == "origin":
+        place = match.groupdict().get("place")
+        if place is None:
+            return True
+        return not any(place.endswith(word) for word in words.NOT_PEOPLE) and not _NO_ORIGIN.search(clause.rest)
+    if attribute == "health":
+        return "过敏" in clause.rest or not _HEALTHY.search(clause.rest)
+    if attribute == "hobby":
+        return not dated(clause.text)
+    if attribute == "home":
+        return clause.kind in (SELF, NOBODY) or not match.group().startswith("在")
+    if attribute == "work":
+        return not _HABITUAL_PLACE.search(match.group())
+    return True
+
+
+__all__ = ["NOBODY", "OTHER", "SELF", "THING", "find"]

@@ -1,0 +1,109 @@
+"""Statements about people in Chinese sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from ..modality import asserted, asks, tentative
+from ..people import People
+from ..statement import FACTS, NOBODY, OTHER, SELF, THING, UNDATED, Finding, Statement
+from ..when import dated, resolve
+from . import events, facts, tastes
+from .clauses import ANYWHERE, Clause, clauses, note_mentions
+
+_QUOTED: Final = re.compile(r"[“\"「『][^”\"」』]{6,}[”\"」』]")
+"""Somebody else's words; a quoted word or two is the speaker's own."""
+
+_REPORTED: Final = re.compile(
+    r"(?:(?<![小传学解演胡再直明])说(?!起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得|认为|以为|念叨|骂我?|劝|建议|嫌我?|吐槽|抱怨|问我|告诉我|声称|号称|传言|听说|据说)"
+)
+_DIAGNOSED: Final = re.compile(
+    r"^(?:医生|大夫|体检报告|检查结果|B超|化验单?|牙医|医院)(?:也|都|今天|昨天)?(?:说|讲|显示|告诉我|查出来?)(?:是|我)?"
+)
+_ME_SAYS: Final = re.compile(r"^(?:我)(?:也|就|是|一直|还是|个人)?(?:觉得|认为|说|以为)")
+_SARCASM: Final = re.compile(r"呵呵|我可真是|可真行|真是谢谢了|我谢谢你|巴不得")
+
+
+_MARKED: Final = re.compile(r"[?？]")
+
+
+def find(sentence: str, people: People, said_at: datetime | None, *, to_machine: bool) -> Iterator[Statement]:
+    """Yield the statements of one sentence; ``people`` learns whom it mentions, whatever it states."""
+    claimed = asserted(sentence) if _MARKED.search(sentence) else _supposed_apart(sentence)
+    if not claimed or _SARCASM.search(sentence):
+        note_mentions(sentence, people)
+        return
+    claimed = _QUOTED.sub("", claimed)
+    reported = False
+    for clause in clauses(claimed, people):
+        # What somebody is reported to say is their opinion, up to where the speaker speaks for themselves again.
+        if diagnosed := _DIAGNOSED.match(clause.text):
+            rest = clause.text[diagnosed.end() :]
+            clause = type(clause)(clause.text, SELF, people.speaker, rest)
+            reported = False
+        elif _REPORTED.search(clause.rest) and not (clause.kind == SELF and _ME_SAYS.match(clause.text)):
+            reported = True
+        elif clause.kind in (SELF, OTHER):
+            reported = False
+        yield from _introductions(clause.text, people)
+        if reported or tentative(clause.text):
+            continue
+        if clause.kind == SELF and _ME_SAYS.match(clause.text):
+            continue
+        if asks(clause.text) or clause.text.endswith("吧"):
+            continue
+        for found in _findings(clause, to_machine):
+            when = None if found.attribute in UNDATED else resolve(clause.text, said_at, future=found.future)
+            yield Statement(
+                found.field, found.text or clause.text, clause.subject or people.speaker, found.attribute, when
+            )
+    if len(claimed) < len(sentence):
+        note_mentions(sentence[len(claimed) :], people)
+
+
+def _supposed_apart(sentence: str) -> str:
+    """Return the claimed part of a sentence without a question mark: its questions are judged clause by clause."""
+    return asserted(sentence) if not asks(sentence) else asserted(sentence.rstrip("。！!~～") + "。") or sentence
+
+
+_NO_EVENT: Final = frozenset({"diet", "health", "age", "family", "birthday", "phone", "name", "trait"})
+"""Facts whose clause may look like news or a plan, and is not."""
+_WITH_TASTE: Final = frozenset({"work", "home", "name", "age"})
+_WITH_EVENT: Final = frozenset({"home", "work", "origin", "pet"})
+
+
+def _findings(clause: Clause, to_machine: bool) -> list[Finding]:
+    """Return what a clause tells. Taste outweighs facts, and what is about to be so is no fact yet."""
+    if to_machine and clause.kind != OTHER and (found := tastes.instruction(clause)):
+        return [found]
+    if clause.kind == THING:
+        event = events.find_in_thing(clause)
+        return [event] if event else []
+    taste, event, told = tastes.find(clause), events.find(clause), list(facts.find(clause))
+    if taste is not None:
+        return [taste, *(fact for fact in told if fact.attribute in _WITH_TASTE)]
+    if event is None or any(fact.attribute in _NO_EVENT for fact in told):
+        return told
+    told = [
+        fact for fact in told if fact.attribute == "learning" or (not event.future and fact.attribute in _WITH_EVENT)
+    ]
+    settled = any(fact.attribute == "home" for fact in told) and event_is_undated(clause)
+    return told if settled else [event, *told]
+
+
+def event_is_undated(clause: Clause) -> bool:
+    """Return whether a clause names no day: a move without one is told by the new home."""
+    return not dated(clause.text)
+
+
+def _introductions(text: str, people: People) -> Iterator[Statement]:
+    """Yield 我同事小李: a name told in passing."""
+    for match in ANYWHERE.finditer(text):
+        if match["name"] and match["whose"].startswith("我") and not match["second"]:
+            yield Statement(FACTS, match.group(), match["name"], "relation")
+
+
+__all__ = ["find", "note_mentions"]

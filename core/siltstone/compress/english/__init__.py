@@ -1,0 +1,1 @@
+"""Statements about people in English, by rule."""
