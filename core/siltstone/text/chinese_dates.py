@@ -150,6 +150,9 @@ def _ago(match: re.Match[str], now: datetime) -> list[Period]:
 
 
 def _from_now(match: re.Match[str], now: datetime) -> list[Period]:
+    if match["half"]:
+        ahead = months_from(now, 6) if _UNITS[match["unit"]] == "year" else now + timedelta(days=15)
+        return [span(ahead - timedelta(days=4), 9)]
     return [ago(now, -(3 if match["few"] else number(match["count"])), _UNITS[match["unit"]])]
 
 
