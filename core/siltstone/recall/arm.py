@@ -30,7 +30,7 @@ class Arm:
     def __init__(self, scores: npt.NDArray[np.floating], eligible: Bools, *, sparse: bool) -> None:
         self.scores = scores
         self._matches: Ints = np.flatnonzero((scores > 0) & eligible if sparse else ~np.isnan(scores) & eligible)
-        self.top: Ints = _best(scores, self._matches, DEPTH)
+        self.top: Ints = best_rows(scores, self._matches, DEPTH)
         held = scores[self.top].astype(np.float64)
         if sparse:
             held = np.append(held, np.zeros(min(DEPTH, int(np.count_nonzero(eligible))) - len(held)))
@@ -41,7 +41,7 @@ class Arm:
 
     def pool(self, depth: int) -> Ints:
         """Return the best ``depth`` eligible rows that match, in no order; ``top`` where that is more."""
-        return self.top if depth <= DEPTH else _best(self.scores, self._matches, depth)
+        return self.top if depth <= DEPTH else best_rows(self.scores, self._matches, depth)
 
     def z(self, rows: Ints) -> Array:
         """Return the z-scores of rows, ``(len(rows),)``; a row of -1 (none) has 0."""
@@ -75,5 +75,6 @@ class Arm:
         return normal
 
 
-def _best(scores: npt.NDArray[np.floating], rows: Ints, depth: int) -> Ints:
+def best_rows(scores: npt.NDArray[np.floating], rows: Ints, depth: int) -> Ints:
+    """Return those of ``rows`` with the highest scores, at most ``depth``, in no order."""
     return rows if len(rows) <= depth else rows[np.argpartition(-scores[rows], depth - 1)[:depth]]
