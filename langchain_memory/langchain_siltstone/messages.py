@@ -63,7 +63,7 @@ def to_langchain(message: Message) -> BaseMessage:
     parts: dict[str, Any] = dict(metadata.get(OWN) or {})
     kind = parts.pop("type", _TYPES[message.role])
     data = {"content": message.content, "name": message.name, **parts}
-    if message.role == "assistant":
+    if kind == "ai":
         data["tool_calls"] = [_call(call) for call in metadata.get("tool_calls") or ()]
     if kind == "tool":
         data["tool_call_id"] = metadata.get("tool_call_id") or ""

@@ -41,6 +41,9 @@ from .labels import AnyLabelStore
 _RENEW: Final = 0.05
 """A read renews an item's time to live once this share of it is over, so that not every read writes."""
 
+_SAME_TEXT: Final = "same_text:"
+"""``Hit.why`` names the records of the same text by this and their id."""
+
 
 class SiltstoneStore(AnyLabelStore):
     """Namespaced values in the memory of one user, kept on disk and searched by words and meaning.
@@ -145,10 +148,9 @@ class SiltstoneStore(AnyLabelStore):
         inside = in_namespace(op.namespace_prefix)
         top_k = max(wanted, 1)
         while True:
-            hits: list[Hit] = yield call(
-                "search", query, top_k=top_k, kinds="item", metadata={**inside, "indexed": True}
-            )
-            found: list[tuple[Record, float | None]] = [(h.record, h.score) for h in hits if _meets(h.record, op)]
+            hits = yield call("search", query, top_k=top_k, kinds="item", metadata={**inside, "indexed": True})
+            scored = yield from self._unfolded(hits)
+            found = [(record, score) for record, score in scored if _meets(record, op)]
             if len(found) >= wanted or len(hits) < top_k:
                 break
             top_k *= 4
@@ -156,6 +158,16 @@ class SiltstoneStore(AnyLabelStore):
             rest = yield call("records", kinds="item", metadata={**inside, "indexed": False})
             found += [(record, None) for record in rest if _meets(record, op)]
         return found
+
+    def _unfolded(self, hits: list[Hit]) -> Steps[list[tuple[Record, float | None]]]:
+        """Return the records of hits, and beside each those that say the same, which a search folds into one."""
+        scored: list[tuple[Record, float | None]] = []
+        for hit in hits:
+            scored.append((hit.record, hit.score))
+            for name in hit.why:
+                if name.startswith(_SAME_TEXT) and (twin := (yield from self._record(name[len(_SAME_TEXT) :]))):
+                    scored.append((twin, hit.score))
+        return scored
 
     def _namespaces(self, op: ListNamespacesOp) -> Steps[list[Namespace]]:
         records = yield call("records", kinds="item")

@@ -1,0 +1,179 @@
+"""SiltstoneChatMessageHistory in RunnableWithMessageHistory and in chains: real runs, and what the model was sent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import Runnable, RunnablePassthrough
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_script import ScriptedModel, calling, text
+
+from langchain_siltstone import SiltstoneChatMessageHistory
+from siltstone import TieredMemory
+
+# LangChain deprecates histories and their runnable for its 2.0; this is the test of the adapter for who uses them.
+pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
+
+TUESDAY: Any = {"configurable": {"session_id": "tuesday"}}
+
+
+def history(tiered: TieredMemory, session_id: str = "tuesday") -> SiltstoneChatMessageHistory:
+    """Return the history of a conversation."""
+    return SiltstoneChatMessageHistory(session_id, memory=tiered)
+
+
+def with_list_input(tiered: TieredMemory, model: ScriptedModel) -> Runnable[Any, Any]:
+    """Return a chat whose input is a list of messages."""
+    return RunnableWithMessageHistory(model, lambda session_id: history(tiered, session_id))
+
+
+def with_dict_input(tiered: TieredMemory, model: ScriptedModel) -> Runnable[Any, Any]:
+    """Return a chat with a prompt, into which what is recalled goes beside the history."""
+    prompt = ChatPromptTemplate.from_messages(
+        [("system", "Be brief.\n{recalled}"), MessagesPlaceholder("history"), ("user", "{question}")]
+    )
+    recall = RunnablePassthrough.assign(recalled=lambda x: tiered.context(x["question"], max_tokens=300).text)
+    return RunnableWithMessageHistory(
+        recall | prompt | model,
+        lambda session_id: history(tiered, session_id),
+        input_messages_key="question",
+        history_messages_key="history",
+    )
+
+
+def said(tiered: TieredMemory, session_id: str = "tuesday") -> list[tuple[str, str]]:
+    """Return roles and texts of a conversation."""
+    return [(message.type, str(message.text)) for message in history(tiered, session_id).messages]
+
+
+def test_list_input_keeps_the_whole_conversation(tiered: TieredMemory) -> None:
+    """Each turn is stored once, and the next request holds the earlier ones."""
+    model = ScriptedModel("One.", "Two.")
+    chat = with_list_input(tiered, model)
+    chat.invoke([HumanMessage("First?")], TUESDAY)
+    chat.invoke([HumanMessage("Second?")], TUESDAY)
+    assert text(model.sent[1]) == "First?\nOne.\nSecond?"
+    assert said(tiered) == [("human", "First?"), ("ai", "One."), ("human", "Second?"), ("ai", "Two.")]
+
+
+def test_chain_with_recall_sends_what_was_said_on_another_day(tiered: TieredMemory) -> None:
+    """Recall enters through the prompt; the history stays the raw transcript and stores none of it."""
+    model = ScriptedModel("In Shenzhen.")
+    with_dict_input(tiered, model).invoke({"question": "Where do I work?"}, TUESDAY)
+    assert "a front-end engineer in Shenzhen" in text(model.sent[0])
+    assert said(tiered) == [("human", "Where do I work?"), ("ai", "In Shenzhen.")]
+
+
+def test_streamed_answer_is_stored_whole(tiered: TieredMemory) -> None:
+    """Chunks are one message of the history, of the plain class."""
+    model = ScriptedModel("In the city of Shenzhen.")
+    chunks = list(with_dict_input(tiered, model).stream({"question": "Where do I work?"}, TUESDAY))
+    assert len(chunks) > 1
+    (_, answer) = history(tiered).messages
+    assert type(answer) is AIMessage
+    assert str(answer.text).strip() == "In the city of Shenzhen."
+
+
+def test_batch_keeps_sessions_apart(tiered: TieredMemory) -> None:
+    """Several sessions in one batch each get their own turn."""
+    chat = with_dict_input(tiered, ScriptedModel("Yes."))
+    sessions = ["a", "b", "c"]
+    configs: Any = [{"configurable": {"session_id": session}} for session in sessions]
+    chat.batch([{"question": f"Am I {session}?"} for session in sessions], configs)
+    for session in sessions:
+        assert said(tiered, session) == [("human", f"Am I {session}?"), ("ai", "Yes.")]
+
+
+def test_concurrent_calls_on_one_session_lose_nothing(tiered: TieredMemory) -> None:
+    """Three invokes at once, sync in threads and async, leave all their turns in the history."""
+    chat = with_dict_input(tiered, ScriptedModel("Yes."))
+    questions = [{"question": f"Question {n}?"} for n in range(3)]
+    chat.batch(questions, [TUESDAY] * 3)
+
+    async def at_once() -> None:
+        await asyncio.gather(*(chat.ainvoke({"question": f"Async {n}?"}, TUESDAY) for n in range(3)))
+
+    asyncio.run(at_once())
+    asked = sorted(content for kind, content in said(tiered) if kind == "human")
+    assert asked == [f"Async {n}?" for n in range(3)] + [f"Question {n}?" for n in range(3)]
+    assert len(said(tiered)) == 12
+
+
+def test_full_messages_survive(tiered: TieredMemory) -> None:
+    """Ids, calls, artifacts and usage come back equal, from another object, sync and async."""
+    messages = [
+        HumanMessage("天气？", id="h1"),
+        calling("weather", city="深圳").model_copy(
+            update={"id": "a1", "usage_metadata": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}}
+        ),
+        ToolMessage("晴", tool_call_id="call-weather", artifact={"degrees": 31}, id="t1"),
+        AIMessage([{"type": "text", "text": "晴。"}, {"type": "image", "url": "https://example.com/sun.png"}]),
+    ]
+    history(tiered).add_messages(messages)
+    assert history(tiered).messages == messages
+    assert asyncio.run(history(tiered).aget_messages()) == messages
+
+
+def test_message_added_twice_is_stored_once_and_a_changed_one_replaced(tiered: TieredMemory) -> None:
+    """The id decides: the same message again is no second turn, another text is its new version."""
+    chat = history(tiered)
+    chat.add_messages([HumanMessage("Hello", id="1"), AIMessage("Hi", id="2")])
+    chat.add_messages([HumanMessage("Hello", id="1"), AIMessage("Hi there", id="2")])
+    assert said(tiered) == [("human", "Hello"), ("ai", "Hi there")]
+
+
+def test_clear_begins_anew_and_forgets_nothing(tiered: TieredMemory) -> None:
+    """After ``clear`` the transcript is empty for every object; its facts are still recalled until forgotten."""
+    chat = history(tiered)
+    chat.add_messages([HumanMessage("My cat is called Miez."), AIMessage("Lovely.", id="a1")])
+    chat.clear()
+    assert history(tiered).messages == []
+    assert "Miez" in tiered.context("What is my cat called?", max_tokens=300).text
+    asyncio.run(chat.aadd_messages([HumanMessage("Hello again")]))
+    assert said(tiered) == [("human", "Hello again")]
+    tiered.forget(session_id="tuesday")
+    assert "Miez" not in tiered.context("What is my cat called?", max_tokens=300).text
+
+
+def test_trimming_by_clear_and_add_keeps_what_is_added_back(tiered: TieredMemory) -> None:
+    """The usual way to trim a history, to clear it and to add the last messages again, shows these."""
+    chat = history(tiered)
+    chat.add_messages([HumanMessage("One?", id="1"), AIMessage("One.", id="2"), HumanMessage("Two?", id="3")])
+    last = chat.messages[-2:]
+    chat.clear()
+    chat.add_messages(last)
+    assert chat.messages == last
+    assert len([m for m in tiered.messages("tuesday") if m.content]) == 3
+
+
+def test_forgotten_words_said_again_are_shown_and_not_remembered(tiered: TieredMemory) -> None:
+    """The user may say again what was forgotten: the turn is in the transcript, in its place, and no memory of it."""
+    chat = history(tiered)
+    chat.add_messages([HumanMessage("My PIN is 1234."), AIMessage("Noted.")])
+    tiered.forget(ids=[tiered.messages("tuesday")[0].id or ""])
+    chat.add_messages([HumanMessage("My PIN is 1234."), AIMessage("I see.")])
+    assert said(tiered) == [("ai", "Noted."), ("human", "My PIN is 1234."), ("ai", "I see.")]
+    assert not any("1234" in record.text for record in tiered.records())
+
+
+def test_failing_memory_does_not_end_the_chat(tiered: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """While the store is away the model answers, one warning is logged, and the turns are stored later."""
+    model = ScriptedModel("One.", "Two.", "Three.")
+    chat = with_list_input(tiered, model)
+    tiered.failing = True
+    with caplog.at_level(logging.WARNING, "siltstone"):
+        chat.invoke([HumanMessage("First?")], TUESDAY)
+        chat.invoke([HumanMessage("Second?")], TUESDAY)
+    assert len(caplog.records) == 1
+    assert text(model.sent[1]) == "First?\nOne.\nSecond?"
+    tiered.failing = False
+    chat.invoke([HumanMessage("Third?")], TUESDAY)
+    assert [content for _, content in said(tiered)] == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
