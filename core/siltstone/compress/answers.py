@@ -12,13 +12,21 @@ _KINDS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (attribute, re.compile(pattern, re.IGNORECASE))
     for attribute, pattern in (
         ("age", r"\bhow old (?:is|are)\b|多大|几岁|多少岁"),
-        ("name", r"\bwhat(?:['’]s| is| are) (?:your|his|her|their|its|the \w+['’]s) names?\b|\bwhat (?:do you|should i) call\b|叫什么|怎么称呼|名字是"),
+        (
+            "name",
+            r"\bwhat(?:['’]s| is| are) (?:your|his|her|their|its|the \w+['’]s) names?\b|\bwhat (?:do you|should i) "
+            r"call\b|叫什么|怎么称呼|名字是",
+        ),
         ("home", r"\bwhere (?:do|does|are|is) [\w ]{1,20}(?:live|living|based)\b|住(?:在)?哪|在哪(?:里|儿)?住"),
-        ("work", r"\bwhat (?:do|does) (?:you|he|she|they) do\b(?: for (?:a living|work))?\s*\?|\bwhat(?:['’]s| is) (?:your|his|her) (?:job|profession)|做什么工作|什么工作|(?:做|干)什么的|什么职业"),
+        (
+            "work",
+            r"\bwhat (?:do|does) (?:you|he|she|they) do\b(?: for (?:a living|work))?\s*\?|\bwhat(?:['’]s| is) "
+            r"(?:your|his|her) (?:job|profession)|做什么工作|什么工作|(?:做|干)什么的|什么职业",
+        ),
         ("origin", r"\bwhere (?:are|is) (?:you|he|she|they) from\b|哪里人|哪儿人|老家(?:在|是)?哪"),
         ("health", r"\ballerg(?:ies|ic) [^?]*\?|对什么过敏"),
     )
-)  # fmt: skip
+)
 _YOUR: Final = re.compile(
     rf"\byour\s+(?:\w+\s+)?(?P<en>{ENGLISH_PATTERN})\b|[你您]们?家?的?(?P<zh>{CHINESE_PATTERN})|(?P<child>孩子|宝宝)",
     re.IGNORECASE,
@@ -26,7 +34,8 @@ _YOUR: Final = re.compile(
 _THEY: Final = re.compile(r"\b(?P<en>he|she|they|his|her|their)\b|(?P<zh>他|她)", re.IGNORECASE)
 _YOU: Final = re.compile(r"\byour?\b|[你您]", re.IGNORECASE)
 _EMPTY: Final = re.compile(
-    r"^(?:(?:yes|no|yeah|yep|nope|not|i do|none|nothing|maybe|sure|why|it|that|this|what|never|ok|oh|haha)\b|[有没不是对好嗯哈]|怎么|为什么|随便)",
+    r"^(?:(?:yes|no|yeah|yep|nope|not|i do|none|nothing|maybe|sure|why|it|that|this|what|never|ok|oh"
+    r"|haha)\b|[有没不是对好嗯哈]|怎么|为什么|随便)",
     re.IGNORECASE,
 )
 _LONGEST: Final = 40

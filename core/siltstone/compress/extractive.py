@@ -49,7 +49,7 @@ class ExtractiveSummarizer:
             summary = _render(said, chosen)
         items = items_of(said)
         return Digest(
-            topic=topic(pieces, term_weights(said, pieces), chinese=in_chinese(said)),
+            topic=topic(said, term_weights(said, pieces), chinese=in_chinese(said)),
             summary=summary,
             facts=items["facts"],
             preferences=items["preferences"],

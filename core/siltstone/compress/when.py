@@ -10,15 +10,21 @@ from typing import Final
 from ..text.dates import Period, periods
 from ..text.periods import day, month, months_from, span, week, year
 
-_DEADLINE: Final = re.compile(r"\b(?<!day )(?<!week )(?<!month )(?:before|until|till|by|from|after|since)\s+(?!(?:yesterday|tomorrow)\b(?<=day ))", re.IGNORECASE)
+_DEADLINE: Final = re.compile(
+    r"\b(?<!day )(?<!week )(?<!month )(?:before|until|till|by|from|after|since|starting(?: on| in| "
+    r"from)?)\s+(?!(?:yesterday|tomorrow)\b(?<=day ))",
+    re.IGNORECASE,
+)
 _NIGHT: Final = re.compile(r"\btonight\b|\bthis (?:morning|afternoon|evening)\b", re.IGNORECASE)
 _DAY_ONLY: Final = re.compile(
-    r"\b(?:on|for|by|until|till|from|before|the)\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)\b(?!\s+(?:time|floor|year|grade|century|birthday|street|avenue|anniversary|place))",
+    r"\b(?:on|for|by|until|till|from|before|the)\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)\b(?!\s+(?:time"
+    r"|floor|year|grade|century|birthday|street|avenue|anniversary|place))",
     re.IGNORECASE,
 )
 _DAY_ONLY_ZH: Final = re.compile(r"(?<![月\d年])(\d{1,2}|[一二三四五六七八九十]{1,3})[号號](?![线楼院门])")
 _IN: Final = re.compile(
-    r"\bin (?:about )?(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}|a few|a couple of) (day|week|month|year)s?\b"
+    r"\bin (?:about )?(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}|a few|a couple of) "
+    r"(day|week|month|year)s?\b"
     r"(?!['’])|\b(a|one|two|three|four|\d{1,3}) (day|week|month|year)s? from now\b",
     re.IGNORECASE,
 )
@@ -32,23 +38,38 @@ _NUMBERS: Final = {
 _DIGITS_ZH: Final = {char: value for value, char in enumerate("零一二三四五六七八九十")}
 _LONGEST: Final = timedelta(days=370)
 _RECURRING: Final = re.compile(
-    r"\b(?:every|each|most)\s+\w+|\b(?:mon|tues|wednes|thurs|fri|satur|sun|week)(?:day|end)s\b|每(?:个|逢)?(?:周|星期|月)?\w?",
+    r"\b(?:every|each|most)\s+\w+|\b(?:mon|tues|wednes|thurs|fri|satur|sun|week)(?:day|end)s\b|每(?:个"
+    r"|逢)?(?:周|星期|月)?\w?",
     re.IGNORECASE,
 )
 _DOUBLY: Final = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?=(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?\b(?!:))|(?<=[号日號])(?:的|，)?(?:这个)?(?:周|星期)[一二三四五六日天]",
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?=(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?\b(?!:))"
+    r"|(?<=[号日號])(?:的|，)?(?:这个)?(?:周|星期)[一二三四五六日天]",
     re.IGNORECASE,
 )
-_DEADLINE_ZH: Final = re.compile(r"((?:[\d一二三四五六七八九十]{1,3}[号日號月]|[年月]底|周末|周[一二三四五六日天]))(?:之前|以前|前)(?![天年])")
+_DEADLINE_ZH: Final = re.compile(
+    r"((?:[\d一二三四五六七八九十]{1,3}(?:[号日號]|月份?)|[今明后]天|下个?[月周]|[年月]底|周末"
+    r"|周[一二三四五六日天]))(?:之前|以前|前|开始|起)(?![天年])"
+)
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _RANGE: Final = re.compile(
-    rf"\b(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*(?:to|until|till|-|–|and)\s*(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})",
+    rf"\b(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*(?:to|until|till|-|–|and)\s*(?:the )?\d{{1,2}}(?:st"
+    rf"|nd|rd|th)?(?: of)? (?P<month>{_MONTH})",
     re.IGNORECASE,
 )
 _MORE: Final[tuple[tuple[re.Pattern[str], Callable[[datetime], Period]], ...]] = (
     (re.compile(r"\bweek after next\b", re.IGNORECASE), lambda at: week(at + timedelta(weeks=2))),
-    (re.compile(r"(?<![\d一二三四五六七八九十上下去前明后个])月底|\b(?:at |by )?the end of (?:the|this) month\b", re.IGNORECASE), lambda at: month(at, at.year, at.month).part(2 / 3, 1)),
-    (re.compile(r"(?<![明去前后])年底|\bthe end of (?:the|this) year\b", re.IGNORECASE), lambda at: month(at, at.year, 12)),
+    (
+        re.compile(
+            r"(?<![\d一二三四五六七八九十上下去前明后个])月底|\b(?:at |by )?the end of (?:the|this) month\b",
+            re.IGNORECASE,
+        ),
+        lambda at: month(at, at.year, at.month).part(2 / 3, 1),
+    ),
+    (
+        re.compile(r"(?<![明去前后])年底|\bthe end of (?:the|this) year\b", re.IGNORECASE),
+        lambda at: month(at, at.year, 12),
+    ),
 )
 """What ``text.dates`` leaves to tense: ends of the present month and year, the week after next."""
 _SHORT_YEAR: Final = re.compile(r"(?<![\d.了有过做干整住])(\d{2})年(?!前|后|级|来|多|以|之|了|时间|经验|的?工)")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from ..modality import asserted, asks, tentative
+from ..modality import asks, asserted, tentative
 from ..people import People
-from ..statement import FACTS, NOBODY, OTHER, SELF, THING, UNDATED, Finding, Statement
+from ..statement import FACTS, OTHER, SELF, THING, UNDATED, Finding, Statement
 from ..when import dated, resolve
 from . import events, facts, tastes
 from .clauses import ANYWHERE, Clause, clauses, note_mentions
@@ -18,7 +18,8 @@ _QUOTED: Final = re.compile(r"[“\"「『][^”\"」』]{6,}[”\"」』]")
 """Somebody else's words; a quoted word or two is the speaker's own."""
 
 _REPORTED: Final = re.compile(
-    r"(?:(?<![小传学解演胡再直明])说(?!起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得|认为|以为|念叨|骂我?|劝|建议|嫌我?|吐槽|抱怨|问我|告诉我|声称|号称|传言|听说|据说)"
+    r"(?:(?<![小传学解演胡再直明])说(?!起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得"
+    r"|认为|以为|念叨|骂我?|劝|建议|嫌我?|吐槽|抱怨|问我|告诉我|声称|号称|传言|听说|据说)"
 )
 _DIAGNOSED: Final = re.compile(
     r"^(?:医生|大夫|体检报告|检查结果|B超|化验单?|牙医|医院)(?:也|都|今天|昨天)?(?:说|讲|显示|告诉我|查出来?)(?:是|我)?"

@@ -9,27 +9,42 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..fragments import bare
+from ..lexicon import pattern, words_of
 from ..people import People
+from ..relations import ENGLISH, ENGLISH_PATTERN
 from ..statement import NOBODY, OTHER, SELF, THING
 from .predicate import expand, is_past
-from ..relations import ENGLISH, ENGLISH_PATTERN
 
 _NAME: Final = r"[A-ZÀ-Ý][a-zà-ÿ]+(?:['’][A-Z][a-z]+|-[A-Z]?[a-z]+)?(?: [A-ZÀ-Ý][a-zà-ÿ]+)?"
-_VERB_AHEAD: Final = r"(?=\s+(?:(?:also|just|still|now|never|really|always|only|actually|recently|already)\s+)*(?:is|was|has|had|are|were|will|would|can|does|did|doesn|isn|wasn|used|[a-z]+(?:ed|s)|went|got|said|told|took|came|left|made|gave|lost|found|bought|began|became|grew|thinks|met)\b|['’]s\s)"
+_VERB_AHEAD: Final = (
+    r"(?=\s+(?:(?:also|just|still|now|never|really|always|only|actually|recently|already)\s+)*(?:is|was"
+    r"|has|had|are|were|will|would|can|does|did|doesn|isn|wasn|used|[a-z]+(?:ed|s)|went|got|said|told|took"
+    r"|came|left|made|gave|lost|found|bought|began|became|grew|thinks|met)\b|['’]s\s)"
+)
 _KIN: Final = rf"(?:my|our|his|her|their)\s+(?:[a-z-]+\s+){{0,2}}?(?:{ENGLISH_PATTERN})(?:,?\s+{_NAME})?,?"
-_PRONOUN: Final = r"(?:i|we|he|she|they|it|that|this|there|you|who|everyone|everybody|nobody|someone|people)(?:['’](?:m|re|ve|s|d|ll))?\b"
-_START: Final = rf"(?:{_PRONOUN}|{_KIN}{_VERB_AHEAD}|(?-i:{_NAME}){_VERB_AHEAD}|(?:my|our|the)\s+[\w-]+(?:\s+[\w-]+)?{_VERB_AHEAD}|(?:name['’]?s)\b)"
+_PRONOUN: Final = (
+    r"(?:i|we|he|she|they|it|that|this|there|you|who|everyone|everybody|nobody|someone|people)(?:['’](?:m"
+    r"|re|ve|s|d|ll))?\b"
+)
+_START: Final = (
+    rf"(?:{_PRONOUN}|{_KIN}{_VERB_AHEAD}|(?-i:{_NAME}){_VERB_AHEAD}|(?:my|our"
+    rf"|the)\s+[\w-]+(?:\s+[\w-]+)?{_VERB_AHEAD}|(?:name['’]?s)\b)"
+)
 _BREAK: Final = re.compile(
     rf"\s*[;:()\[\]]\s*|\s+[-–—]+\s+|[—]|\.\.+\s*|…\s*"
-    rf"|,?\s+(?:and|but|so|because|since|though|although|while|whereas|then|plus|cause|cos|as)\s+(?:then\s+|also\s+|now\s+)?(?={_START})"
+    rf"|,?\s+(?:and|but|so|because|since|though|although|while|whereas|then|plus|cause|cos|as)\s+(?:then\s+"
+    rf"|also\s+|now\s+)?(?={_START})"
     rf"|,\s+(?={_START})"
     r"|,?\s+but\s+(?=(?:now|can|do|did|have|had|am|was|still|love|hate|never|not)\b)"
     r"|,\s+(?=(?:he|she|they|who)\b)|\s+(?=who\b)|,\s+(?=(?:maybe|perhaps|probably)\b)",
     re.IGNORECASE,
 )
 _RELATION: Final = re.compile(
-    rf"^(?P<whose>my|our|his|her|their|your|the(?=\s+(?:kids?|children|boys|girls|twins|baby|dog|cat|wife|husband|missus|in-laws)\b))\s+(?P<which>(?:[a-z-]+\s+){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})(?!-)\b"
-    rf"(?P<chain>['’]s\s+(?P<second>{ENGLISH_PATTERN})\b)?(?:,?\s+(?P<name>(?-i:{_NAME})),?(?!['’]s\s+(?!a\b|an\b|the\b|in\b|been\b|from\b)))?",
+    rf"^(?P<whose>my|our|his|her|their|your|the(?=\s+(?:kids?|children|boys|girls|twins|baby|dog|cat|wife"
+    rf"|husband|missus"
+    rf"|in-laws)\b))\s+(?P<which>(?:[a-z-]+\s+){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})(?!-)\b"
+    rf"(?P<chain>['’]s\s+(?P<second>{ENGLISH_PATTERN})\b)?(?:,?\s+(?P<name>(?-i:{_NAME})),?(?!['’]s\s+(?!a\b"
+    rf"|an\b|the\b|in\b|been\b|from\b)))?",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(rf"^(?P<name>{_NAME})\b(?:,\s+(?:my|our)\s+[^,]{{2,40}},)?")
@@ -39,22 +54,32 @@ _THING: Final = re.compile(
     r"^(?:it|that|this|there|these|those|you|everyone|everybody|nobody|someone|people|your)\b", re.IGNORECASE
 )
 _DETERMINED: Final = re.compile(
-    r"^(?P<article>the|my|our|his|her|their|a|an)\s+(?P<noun>[\w'’-]+(?:\s+[\w'’-]+){0,3}?)\s+(?=(?:is|are|was|were|will|has|have|starts?|begins?|ends?|got|came|comes|arrives?|opens?|finally|just|went|goes|takes?|took)\b)",
+    r"^(?P<article>the|my|our|his|her|their|a|an)\s+(?P<noun>[\w'’-]+(?:\s+[\w'’-]+){0,3}?)\s+(?=(?:is|are"
+    r"|was|were|will|has|have|starts?|begins?|ends?|got|came|comes|arrives?|opens?|finally|just|went|goes"
+    r"|takes?|took)\b)",
     re.IGNORECASE,
 )
 _BARE_NOUN: Final = re.compile(
     r"^(?P<noun>[A-Z]?[a-z]+(?:\s+[a-z]+)?)\s+(?=(?:is|are|was|were|will|starts?|begins?|ends?|opens?)\b)"
 )
-NO_NAMES: Final = frozenset(
-    "I The A An My Our Your His Her Their It He She They We You This That These Those There Here What Who Where When Why How "
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September "
-    "October November December Yes No Not Ok Okay Oh Well So And But Or If Then Now Today Tomorrow Yesterday Please Thanks "
-    "Thank Sorry Hi Hey Hello Just Also Maybe Still Even Both All Some Any One Two Three First Last Next Every Everything "
-    "Nothing Something Nobody Everyone God Jesus English Chinese French German Spanish Japanese Christmas Easter People Life "
-    "Work Time Things Got Been Went Did Do Does Is Was Were Are Am Had Has Have Can Could Would Should Will Let Good Great "
-    "Nice Morning Honestly Actually Anyway Besides Plus Since Because Although Though While After Before Until Once Never "
-    "Always Usually Sometimes Lately Recently Finally Perhaps Apparently Luckily Sadly Google Python Java Netflix Amazon Lol "
-    "Haha Exactly True Right Sure Fine Cool Wow Yeah Yep Yup Nope School Flights Tickets Dinner Lunch Mr Mrs Ms Dr".split()  # noqa: SIM905
+NO_NAMES: Final = words_of(
+    "I The A An My Our Your His Her Their It He She They We You This That These Those There Here What Who "
+    "Where When Why How ",
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July "
+    "August September ",
+    "October November December Yes No Not Ok Okay Oh Well So And But Or If Then Now Today Tomorrow "
+    "Yesterday Please Thanks ",
+    "Thank Sorry Hi Hey Hello Just Also Maybe Still Even Both All Some Any One Two Three First Last Next "
+    "Every Everything ",
+    "Nothing Something Nobody Everyone God Jesus English Chinese French German Spanish Japanese Christmas "
+    "Easter People Life ",
+    "Work Time Things Got Been Went Did Do Does Is Was Were Are Am Had Has Have Can Could Would Should "
+    "Will Let Good Great ",
+    "Nice Morning Honestly Actually Anyway Besides Plus Since Because Although Though While After Before "
+    "Until Once Never ",
+    "Always Usually Sometimes Lately Recently Finally Perhaps Apparently Luckily Sadly Google Python Java "
+    "Netflix Amazon Lol ",
+    "Haha Exactly True Right Sure Fine Cool Wow Yeah Yep Yup Nope School Flights Tickets Dinner Lunch Mr Mrs Ms Dr",
 )
 
 
@@ -100,8 +125,10 @@ def _pieces(sentence: str) -> list[str]:
 
 
 _SETTING: Final = re.compile(
-    r"^(?:(?:from|on|in|at|since|during|after|before|for|until|by|as of|next|last|this|every|these|most|one of the)\s[^,]{1,30}?,?\s+"
-    r"|(?:tomorrow|yesterday|today|tonight|nowadays|currently|right now|now|once|recently|soon|lately|\w+days?(?: \w+)?),?\s+)(?=(?:i|we|he|she|my|our)\b)",
+    r"^(?:(?:from|on|in|at|since|during|after|before|for|until|by|as of|next|last|this|every|these|most"
+    r"|one of the)\s[^,]{1,30}?,?\s+"
+    r"|(?:tomorrow|yesterday|today|tonight|nowadays|currently|right now|now|once|recently|soon|lately"
+    r"|\w+days?(?: \w+)?),?\s+)(?=(?:i|we|he|she|my|our)\b)",
     re.IGNORECASE,
 )
 """When or where, before the subject: "From October I'm teaching"."""
@@ -111,19 +138,14 @@ def _read(text: str, people: People) -> Clause:
     full = _SETTING.sub("", expand(text))
     if match := _SELF.match(full):
         return Clause(text, SELF, people.speaker, full[match.end() :].strip())
-    if match := _RELATION.match(full):
-        if not (
-            match["name"] is None and re.match(r"['’]s\s+\w+", full[match.end() :]) and not _is_after(full, match.end())
-        ):
-            subject = relative(match, people)
-            return Clause(text, OTHER, subject, _possessive_is(full[match.end() :]))
+    if (match := _RELATION.match(full)) and (match["name"] or not _OWNS.match(full[match.end() :])):
+        return Clause(text, OTHER, relative(match, people), _possessive_is(full[match.end() :]))
     if match := _PERSON.match(full):
         pronoun = match["pronoun"].lower()
-        subject = people.pronoun({"he": "m", "she": "f"}.get(pronoun, "p"))
+        meant = people.pronoun({"he": "m", "she": "f"}.get(pronoun, "p"))
         if pronoun == "who" and people.mentioned:
-            subject = people.mentioned[-1]
-        kind = OTHER if subject else THING
-        return Clause(text, kind, subject or "", full[match.end() :].strip())
+            meant = people.mentioned[-1]
+        return Clause(text, OTHER if meant else THING, meant or "", full[match.end() :].strip())
     if _THING.match(full):
         return Clause(text, THING, "", full, noun="it")
     if match := _DETERMINED.match(full):
@@ -162,11 +184,14 @@ def relative(match: re.Match[str], people: People) -> str:
 
 ANYWHERE: Final = re.compile(r"(?<![\w'’])" + _RELATION.pattern[1:], re.IGNORECASE)
 _ASKED: Final = re.compile(
-    rf"(?:^(?:is|did|does|has|how is|how's|was|and|poor|say hi to)\s|\b(?:about|poor|saw|met|meet|told|asked|how is|how's)\s)\s*(?P<name>(?-i:{_NAME}))",
+    rf"(?:^(?:is|did|does|has|how is|how's|was|and|poor|say hi to)\s|\b(?:about|poor|saw|met|meet|told"
+    rf"|asked|how is|how's)\s)\s*(?P<name>(?-i:{_NAME}))",
     re.IGNORECASE,
 )
 _CALLED: Final = re.compile(
-    rf"\b(?P<article>an?|one|this is my|called|named)\b(?:\s+[a-z-]+){{0,2}}?\s+(?P<relation>{ENGLISH_PATTERN})\b,?\s+(?:called|named)?\s*(?P<name>(?-i:{_NAME}))",
+    rf"\b(?P<article>an?|one|this is my|called"
+    rf"|named)\b(?:\s+[a-z-]+){{0,2}}?\s+(?P<relation>{ENGLISH_PATTERN})\b,?\s+(?:called"
+    rf"|named)?\s*(?P<name>(?-i:{_NAME}))",
     re.IGNORECASE,
 )
 
@@ -174,8 +199,8 @@ _CALLED: Final = re.compile(
 def note_mentions(text: str, people: People) -> None:
     """Let ``people`` know whom a text mentions, questions included, in order."""
     found: list[tuple[int, re.Match[str]]] = []
-    for pattern in (ANYWHERE, _CALLED, _ASKED):
-        found += [(match.start(), match) for match in pattern.finditer(text)]
+    for kind in (ANYWHERE, _CALLED, _ASKED):
+        found += [(match.start(), match) for match in kind.finditer(text)]
     for _, match in sorted(found, key=lambda pair: pair[0]):
         name = match["name"]
         if match.re is ANYWHERE:
@@ -191,11 +216,7 @@ def _possessive_is(rest: str) -> str:
     return re.sub(r"^['’]s\s+", "is ", rest.strip()).strip(", ")
 
 
-def _is_after(full: str, end: int) -> bool:
-    return (
-        re.match(
-            r"['’]s\s+(?:an?|the|in|on|at|not|\w+ing|been|from|always|also|still|very|so|really|due|coming|\d+)\b",
-            full[end:],
-        )
-        is not None
-    )
+_OWNS: Final = pattern(
+    r"['’]s\s+(?!(?:an?|the|in|on|at|not|\w+ing|been|from|always|also|still|very|so|really|due|coming|\d+)\b)\w+"
+)
+"""The "'s" of "my sister's laptop", not that of "my sister's a vet"."""

@@ -14,13 +14,16 @@ from .predicate import Predicate, is_past, verb_stem
 from .tastes import desire, taste
 
 _GET: Final = re.compile(
-    r"(?:finally |a |an |my |our |the |back |into |accepted |new )*(?:engaged|married|divorced|promoted|hired|fired|laid off|accepted|pregnant|job"
-    r"|offer|degree|licen[cs]e|promotion|raise|visa|tickets?|puppy|dog|cat|kitten|scholarship|diagnosed|tattoo|keys|results?|surgery"
+    r"(?:finally |a |an |my |our |the |back |into |accepted |new )*(?:engaged|married|divorced|promoted"
+    r"|hired|fired|laid off|accepted|pregnant|job"
+    r"|offer|degree|licen[cs]e|promotion|raise|visa|tickets?|puppy|dog|cat|kitten|scholarship|diagnosed"
+    r"|tattoo|keys|results?|surgery"
     r"|citizenship|place)\b",
     re.IGNORECASE,
 )
 _HAD: Final = re.compile(
-    r"(?:a |an |the |my |our )?(?:\w+ )?(?:baby|surgery|operation|accident|stroke|heart attack|miscarriage|fight|interview)\b",
+    r"(?:a |an |the |my |our )?(?:\w+ )?(?:baby|surgery|operation|accident|stroke|heart attack|miscarriage"
+    r"|fight|interview)\b",
     re.IGNORECASE,
 )
 _RECURRING: Final = re.compile(
@@ -31,12 +34,14 @@ _POINTING: Final = re.compile(r"(?:it|that|this|to (?:be|have)|in (?:touch|love)
 _ANNOUNCED: Final = re.compile(r"\bgoing to\b|\bgonna\b|\babout to\b", re.IGNORECASE)
 _ERRAND: Final = re.compile(r"(?:it|that|this|you|them|bed|the (?:shop|store|toilet|bathroom))\b", re.IGNORECASE)
 _AWAY: Final = re.compile(
-    r"(?:off|away|back|out|deployed|abroad|travell?ing|on (?:holiday|vacation|leave)|visiting|heading|in town|at sea|due|scheduled|booked"
+    r"(?:off|away|back|out|deployed|abroad|travell?ing|on (?:holiday|vacation|leave)|visiting|heading|in "
+    r"town|at sea|due|scheduled|booked"
     r"|supposed|coming|here|over)\b",
     re.IGNORECASE,
 )
 _BECAME: Final = re.compile(
-    r"(?:in|at|on) [A-Z]|(?:diagnosed|hired|fired|promoted|laid off|accepted|admitted|approved|signed|cancell?ed|rejected|delayed)\b"
+    r"(?:in|at|on) [A-Z]|(?:diagnosed|hired|fired|promoted|laid off|accepted|admitted|approved|signed"
+    r"|cancell?ed|rejected|delayed)\b"
 )
 _NO_EVENT_NOUN: Final = re.compile(
     r"(?:weather|news|same|thing|problem|point|whole|other|rest|\w+days?)\b", re.IGNORECASE
@@ -73,12 +78,14 @@ def _ahead(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         if when and _AWAY.match(after):
             yield plan
     elif predicate.progressive:
-        if (verb == "get" and _GET.match(after)) or ((when or verb in words.MILESTONE) and not trifling):
-            yield plan
-        elif verb == "look" and when and after.startswith("forward"):
+        if (
+            (verb == "get" and _GET.match(after))
+            or ((when or verb in words.MILESTONE) and not trifling)
+            or (verb == "look" and when and after.startswith("forward"))
+        ):
             yield plan
     elif verb == "have":
-        if when and words.EVENT_NOUN.search(after) or predicate.modal == "must" and when:
+        if (when and words.EVENT_NOUN.search(after)) or (predicate.modal == "must" and when):
             yield plan
     elif predicate.modal == "must":
         if when:

@@ -4,68 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
-from ..statement import EVENTS, FACTS, OTHER, PREFERENCES, SELF, Finding
+from ..lexicon import pattern
+from ..statement import FACTS, OTHER, PREFERENCES, SELF, Finding
 from ..when import dated
 from . import vocabulary as words
 from .clauses import NO_NAMES, Clause
 from .predicate import Predicate, is_past
+from .rules import AGE, BODY, PLACE, RULES
 
-ANY = re.compile("")
-
-
-def pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern that ignores case, except where it asks for a capital by ``(?-i:[A-Z])``."""
-    return re.compile(text, re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a verb tells: an attribute, if what follows the verb fits.
-
-    ``tenses`` are those that count (``used`` is "used to"); ``negated`` and ``progressive`` demand or forbid, unless
-    ``None``; ``former`` marks the attribute when the clause denies it; ``undated`` forbids a date in the clause.
-    """
-
-    attribute: str
-    verbs: frozenset[str]
-    after: re.Pattern[str] = ANY
-    tenses: str = "present perfect used"
-    negated: bool | None = None
-    progressive: bool | None = None
-    kinds: tuple[str, ...] = (SELF, OTHER)
-    modals: tuple[str, ...] = ("", "can", "used", "must")
-    field: str = FACTS
-    former: bool = False
-    undated: bool = False
-
-    def fits(self, clause: Clause, predicate: Predicate) -> bool:
-        """Return whether a clause with this predicate tells what the rule is about."""
-        tense = "used" if predicate.modal == "used" else predicate.tense
-        return (
-            predicate.verb in self.verbs
-            and clause.kind in self.kinds
-            and tense in self.tenses.split()
-            and predicate.modal in self.modals
-            and self.negated in (None, predicate.negated)
-            and self.progressive in (None, predicate.progressive)
-            and self.after.match(predicate.after) is not None
-            and not (self.undated and dated(clause.text))
-        )
-
-
-PLACE: Final = r"(?:in|near|outside|around|at|by|just outside)\s+(?:the\s+)?(?-i:[A-ZÀ-Ý])[\w'’-]+"
 _IN_PLACE: Final = pattern(rf"\b{PLACE}(?:,?\s+(?-i:[A-ZÀ-Ý])[\w'’-]+)*")
 _NO_PLACE: Final = re.compile(
-    r"\b(?:in|at|near|by|on)\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Christmas|Easter"
+    r"\b(?:in|at|near|by|on)\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat"
+    r"|Sun|Christmas|Easter"
     r"|English|Chinese|French|German|Spanish|Japanese|Italian|Portuguese|Korean|Excel|Python|Java|Word|React)\w*"
-)
-_AGE: Final = pattern(
-    r"(?:only |almost |nearly |about |just )?(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ]\w+)?"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen)"
-    r"(?:$|\s+(?:years?|months?|weeks?)(?:[ -]old)?\b|(?=\s+(?:now|today|this|next|last|in|on|and|already|years)\b)|(?=,))"
 )
 _MEASURE: Final = pattern(r"\d+\s*(?:%|percent|am|pm|minutes?|hours?|days?|km|miles|kilos?|kg|dollars|euros|pounds)")
 _NAMED: Final = pattern(r"(?:called|named|known as) (?-i:[A-ZÀ-Ý]\w+)")
@@ -73,79 +26,33 @@ _OF_ORIGIN: Final = pattern(r"(?:originally |actually )?from (?:an? \w+|the \w+|
 _RESIDENT: Final = pattern(
     r"(?:based|located|stationed|settled) (?:in|near|at|out of|outside)\b|(?:\w+ ){1,4}away(?: \w+)? in (?-i:[A-Z])"
 )
-_BODY: Final = (
-    r"(?:back|knees?|hips?|shoulders?|ankles?|wrists?|neck|feet|legs?|stomach|eyes?|ears?|teeth|joints?|hands?)"
-)
-
 _NUMBER: Final = r"(?:\d+|an?|any|one|two|three|four|five|six|seven|eight|nine|ten|several|some|no)"
+_HELD: Final = pattern(rf"(?:{_NUMBER}|my own)\s")
 _KIN_HELD: Final = pattern(
-    rf"(?P<n>{_NUMBER})\s+(?:[a-z-]+\s+){{0,2}}?(?:(?P<pet>(?:dog|cat|pet|hamster|rabbit|parrot|horse|tortoise|pup|beagle|greyhound|labrador"
-    r"|poodle|corgi|kitten)s?|pupp(?:y|ies)|fish)|kids?|children|sons?|daughters?|brothers?|sisters?|siblings?|cousins?|nieces?|nephews?"
-    r"|twins|grandchildren|grandkids|husband|wife|partner|girlfriend|boyfriend|toddlers?|bab(?:y|ies)|step(?:son|daughter)s?|roommates?"
+    rf"(?P<n>{_NUMBER})\s+(?:[a-z-]+\s+){{0,2}}?(?:(?P<pet>(?:dog|cat|pet|hamster|rabbit|parrot|horse"
+    rf"|tortoise|pup|beagle|greyhound|labrador"
+    r"|poodle|corgi|kitten)s?|pupp(?:y|ies)|fish)|kids?|children|sons?|daughters?|brothers?|sisters?"
+    r"|siblings?|cousins?|nieces?|nephews?"
+    r"|twins|grandchildren|grandkids|husband|wife|partner|girlfriend|boyfriend|toddlers?|bab(?:y|ies)"
+    r"|step(?:son|daughter)s?|roommates?"
     r"|flatmates?)\b"
 )
 _ILL: Final = pattern(
-    r"(?:an?\s+|some\s+|severe\s+|mild\s+|chronic\s+|terrible\s+|bad\s+|really\s+|type (?:1|2|one|two)\s+)*(?:\w+\s+)?(?:allerg(?:y|ies)"
-    r"|asthma|diabetes|arthritis|migraines?|anxiety|depression|insomnia|adhd|autism|eczema|psoriasis|epilepsy|ibs|celiac|coeliac"
-    rf"|high blood pressure|hypertension|cholesterol|cancer|condition|disease|syndrome|disorder|intolerance|back pain|(?:bad |weak ){_BODY}"
+    r"(?:an?\s+|some\s+|severe\s+|mild\s+|chronic\s+|terrible\s+|bad\s+|really\s+|type (?:1|2|one"
+    r"|two)\s+)*(?:\w+\s+)?(?:allerg(?:y|ies)"
+    r"|asthma|diabetes|arthritis|migraines?|anxiety|depression|insomnia|adhd|autism|eczema|psoriasis"
+    r"|epilepsy|ibs|celiac|coeliac"
+    rf"|high blood pressure|hypertension|cholesterol|cancer|condition|disease|syndrome|disorder|intolerance"
+    rf"|back pain|(?:bad |weak ){BODY}"
     r"|tinnitus|hay fever|pacemaker|scoliosis)\b"
 )
 _TONGUE: Final = re.compile(
-    r"(?:an?|the)?\s*(?:\w+\s+)?(?:[ABC][12]|fluent|native|basic|some|good)?\s*[A-Z]\w+(?:ish|ese|ian|man|ench|tch|eek|bic|ndi)\b"
+    r"(?:an?|the)?\s*(?:\w+\s+)?(?:[ABC][12]|fluent|native|basic|some|good)?\s*[A-Z]\w+(?:ish|ese|ian|man"
+    r"|ench|tch|eek|bic|ndi)\b"
 )
 _TRADE: Final = pattern(
     r".*\b(?:practice|shop|store|company|business|studio|restaurant|farm|firm|caf[eé]|stall|salon|bakery)\b"
 )
-
-RULES: Final = (
-    Rule("home", words.LIVE, pattern(r"(?:here |over |out |up |down |back )*(?:in|at|near|on|with|outside|alone|by|next|around|between"
-                                     r"|abroad|together|there|just|across|close)\b"), former=True),
-    Rule("former home", words.LIVE, pattern(PLACE), tenses="past"),
-    Rule("origin", words.stems("come hail"), pattern(r"(?:originally )?from (?:an? |the )?(?-i:[A-Z])"), tenses="present"),
-    Rule("origin", words.stems("grow"), pattern(r"up (?:in|on|near|with|speaking)\b"), tenses="past perfect"),
-    Rule("work", words.stems("work freelance intern volunteer consult serve"),
-         pattern(r"(?:as|at|for|in|with|from|on (?:the|a) (?!way)|part|full|night|remotely|freelance|nights|days|shifts|mostly|there|here)\b"
-                 r"(?! (?:it|this|that)\b)"), former=True),
-    Rule("former work", words.stems("work"), pattern(r"(?:as|at|for|in)\s+\w+"), tenses="past", undated=True),
-    Rule("work", words.stems("teach"), pattern(r"(?!(?:me|you|him|her|us|them|myself)\b)\w"), former=True),
-    Rule("work", words.stems("run manage lead coach"),
-         pattern(r"(?:an?|the|my own|my|our|our own|two|three)\s+(?!(?:mile|marathon|few|lap|bath|fever|risk|errand|\d))[\w-]+"),
-         modals=("", "used"), former=True),
-    Rule("work", words.stems("do"), tenses="present", negated=False,
-         after=pattern(r"(?!(?:not|it|that|this|so|you|what|some|the|my|well|fine|good|great|ok|okay|nothing|all|a lot)\b)(?:[\w'-]+ ){1,4}(?:for|at)\b"
-                       r"(?! (?:me|you|now|once|least|all|home)\b)")),
-    Rule("work", words.stems("drive repair fix sell make design build clean cook write paint translate edit cut fly bake"),
-         pattern(r".*\bfor a living\b|(?:buses|trucks|taxis|lorries|trams|trains|an? (?:bus|truck|taxi|lorry|tram|train|school bus|cab|ambulance))\b"),
-         tenses="present"),
-    Rule("education", words.STUDY, pattern(r"(?!(?:for|it|this|that|the|hard|more|all|every)\b)\w"), former=True),
-    Rule("learning", words.LEARN, tenses="present perfect", progressive=True, undated=True),
-    Rule("skill", words.LEARN, pattern(r"(?:how )?to (?:drive|swim|ride|cook|read)"), tenses="past perfect present", negated=True),
-    Rule("goal", words.stems("try"), pattern(r"to (?:learn|quit|lose|save|cut|stop|get pregnant|build|write|give up)\b"),
-         tenses="present perfect", progressive=True),
-    Rule("language", words.stems("speak"), pattern(r"(?:\w+ )?(?:fluent |some |a (?:little|bit of) |basic |native )*(?-i:[A-Z])")),
-    Rule("diet", words.CONSUME, pattern(r"[a-z]|$"), negated=True, undated=True),
-    Rule("diet", words.stems("have touch do"), pattern(r"(?:any )?(?:meat|dairy|gluten|sugar|alcohol|caffeine|coffee|pork|beef|lamb|nuts|seafood)\b"),
-         negated=True),
-    Rule("diet", words.stems("go"), pattern(r"(?:vegan|vegetarian|gluten[- ]free|sober|teetotal|plant[- ]based|keto)\b"), tenses="past perfect"),
-    Rule("habit", words.stems("give"), pattern(r"(?:it |them |that |\w+ )?up\b"), tenses="past perfect"),
-    Rule("habit", words.QUIT, pattern(r"(?:out |down on )?\w+ing\b|(?:smoking|drinking|sugar|alcohol|meat|dairy|caffeine|coffee|gluten)\b"),
-         tenses="past perfect present"),
-    Rule("skill", words.stems("drive swim cook ride read"), tenses="present", negated=True, undated=True),
-    Rule("skill", words.stems("play"), tenses="past present perfect", negated=True, undated=True),
-    Rule("possession", words.stems("own drive"), pattern(r"(?:an?|the|my)\s\w"), tenses="present", negated=False),
-    Rule("hobby", words.stems("take"), pattern(r"up (?!(?:space|time|room|on|the offer)\b)\w"), tenses="past perfect"),
-    Rule("hobby", words.HOBBY, pattern(r"(?!(?:in the|out of|late|into|it|about|that|this|you|them|your|the (?:news|article|email|text))\b)(?:\w|$)"),
-         tenses="present", negated=False, progressive=False, kinds=(SELF,), undated=True),
-    Rule("hobby", words.stems("play sing dance paint collect"), tenses="present", negated=False, progressive=False, kinds=(OTHER,), undated=True),
-    Rule("health", words.stems("suffer"), ANY),
-    Rule("health", words.stems("tear hurt injure sprain pull fracture break damage"), pattern(rf"(?:my |his |her )?(?:\w+ )?(?:{_BODY}|acl|hamstring|ligament|arm|leg|hand|rib|nose|toe|finger|meniscus)\b"), tenses="past perfect"),
-    Rule("health", words.stems("wear"), pattern(r"(?:glasses|contacts|contact lenses|a hearing aid|hearing aids|braces)\b"), tenses="present"),
-    Rule("trait", words.stems("weigh"), pattern(r"\w"), tenses="present"),
-    Rule("name", words.stems("go"), pattern(r"by (?-i:[A-Z])\w+"), tenses="present"),
-    Rule("age", words.stems("turn"), pattern(rf"{_AGE.pattern}|\d{{1,3}}\b(?! (?:off|on|down))|\w+ty\b"), tenses="past perfect present future",
-         modals=("", "used", "can")),
-)  # fmt: skip
-"""Verbs and what they tell, tried in order; the first that fits speaks for the clause."""
 
 
 def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
@@ -174,7 +81,7 @@ def _being(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         yield Finding(FACTS, "origin")
     elif re.match(r"born\b", after, re.IGNORECASE):
         yield Finding(FACTS, "birth")
-    elif current and _AGE.match(after) and not _MEASURE.match(after):
+    elif current and AGE.match(after) and not _MEASURE.match(after):
         yield Finding(FACTS, "age")
     elif match := words.DISPOSITION.match(after):
         if current:
@@ -214,7 +121,8 @@ def _given_name(clause: Clause, after: str) -> re.Match[str] | None:
 
 
 _HEAD_STOP: Final = pattern(
-    r"\s+(?:in|at|for|with|from|and|who|that|but|on|of|by|working|based|here|there|now|to|because|since|specialising|specializing)\b|[,.;(]|$"
+    r"\s+(?:in|at|for|with|from|and|who|that|but|on|of|by|working|based|here|there|now|to|because|since"
+    r"|specialising|specializing)\b|[,.;(]|$"
 )
 _ARTICLE: Final = pattern(r"(?:an?|the|our|my)\s")
 _SENIORITY: Final = ("head", "lead", "senior", "junior", "ceo", "cto", "chief", "vice")
@@ -266,21 +174,20 @@ def _having(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         yield Finding(FACTS, "pet" if match["pet"] else "family")
     elif _TONGUE.match(after) and len(after.split()) < 4:
         yield Finding(FACTS, "language")
-    elif (
-        re.match(rf"(?:{_NUMBER}|my own)\s", after, re.IGNORECASE)
-        and not words.NOT_HELD.match(after)
-        and not words.EVENT_NOUN.search(after)
-    ):
-        if predicate.negated is False and predicate.tense == "present" and not dated(clause.text, days=40):
-            yield Finding(FACTS, "work" if _TRADE.match(after) else "possession")
+    elif predicate.negated or predicate.tense != "present" or dated(clause.text, days=40):
+        return
+    elif _HELD.match(after) and not words.NOT_HELD.match(after) and not words.EVENT_NOUN.search(after):
+        yield Finding(FACTS, "work" if _TRADE.match(after) else "possession")
 
 
 _ATTRIBUTES: Final = words.ATTRIBUTES
 _AILS: Final = pattern(
-    rf"\b{_BODY} (?:really |still |always |often )?(?:hurts?|aches?|is (?:sore|killing|bad|bothering|clicking|still|weak|stiff)|clicks?|kills me|gives me trouble)\b"
+    rf"\b{BODY} (?:really |still |always |often )?(?:hurts?|aches?|is (?:sore|killing|bad|bothering"
+    rf"|clicking|still|weak|stiff)|clicks?|kills me|gives me trouble)\b"
 )
 _HERE: Final = pattern(
-    rf"\b(?:here in|back home in)\s+(?-i:[A-Z])\w+|\b(?:my|our|a|the|new)\s+(?:[\w-]+\s+){{0,4}}?(?:room|flat|apartment|studio|house|cottage|kitchen|garden|houseshare)\s+{PLACE}"
+    rf"\b(?:here in|back home in)\s+(?-i:[A-Z])\w+|\b(?:my|our|a|the|new)\s+(?:[\w-]+\s+){{0,4}}?(?:room"
+    rf"|flat|apartment|studio|house|cottage|kitchen|garden|houseshare)\s+{PLACE}"
 )
 
 
@@ -319,6 +226,3 @@ def _joined(clause: Clause, part: str) -> str:
     """Return subject and verb of the clause with only a part of what follows: "I'm" … "in Shenzhen"."""
     match = re.match(r"(?:i['’]?m|i am|we['’]?re|we are)\b", clause.text, re.IGNORECASE)
     return f"{match.group()} {part}" if match else clause.text
-
-
-__all__ = ["EVENTS", "find", "find_in_passing", "find_in_thing"]

@@ -9,6 +9,7 @@ from typing import Final
 
 from ...text.tokenize import terms
 from ...text.words import IRREGULAR
+from ..lexicon import words_of
 
 _CONTRACTIONS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), full)
@@ -33,23 +34,27 @@ _CONTRACTIONS: Final = tuple(
         (r"\b(he|she|it|that|there|here|who|what|name)'s\b", r"\1 is"),
     )
 )
-_ADVERBS: Final = frozenset(
-    "really actually currently now just also still always usually mostly recently finally already only mainly "
-    "absolutely definitely honestly probably basically literally simply both all even practically totally secretly "
-    "quite pretty so very ever since long often sometimes rarely normally generally personally officially originally "
-    "obviously unfortunately sadly luckily apparently seriously genuinely truly first then today nowadays lately "
-    "proudly happily kinda sorta almost nearly barely technically temporarily permanently sort kind of too".split()  # noqa: SIM905
+_ADVERBS: Final = words_of(
+    "really actually currently now just also still always usually mostly recently finally already only mainly ",
+    "absolutely definitely honestly probably basically literally simply both all even practically totally secretly ",
+    "quite pretty so very ever since long often sometimes rarely normally generally personally officially originally ",
+    "obviously unfortunately sadly luckily apparently seriously genuinely truly first then today nowadays lately ",
+    "proudly happily kinda sorta almost nearly barely technically temporarily permanently sort kind of too",
 )
-_AUXILIARIES: Final = frozenset("do does did will would can could should must might may shall had".split())  # noqa: SIM905
-_AFTER_DO: Final = _ADVERBS | frozenset(
-    "not never like love want think know enjoy have need work live hate prefer been".split()
-)  # noqa: SIM905
-_BE: Final = frozenset("am is are was were be been being".split())  # noqa: SIM905
+_AUXILIARIES: Final = words_of(
+    "do does did will would can could should must might may shall had",
+)
+_AFTER_DO: Final = _ADVERBS | words_of(
+    "not never like love want think know enjoy have need work live hate prefer been",
+)
+_BE: Final = words_of(
+    "am is are was were be been being",
+)
 _NOT: Final = frozenset({"not", "never"})
-_NO_GERUND: Final = frozenset(
-    "interesting amazing exciting boring willing tiring annoying missing sibling darling king ring thing nothing "
-    "something anything everything morning evening wedding during string spring ceiling challenging depressing "
-    "relaxing surprising worrying embarrassing outstanding terrifying demanding rewarding charming".split()  # noqa: SIM905
+_NO_GERUND: Final = words_of(
+    "interesting amazing exciting boring willing tiring annoying missing sibling darling king ring thing nothing ",
+    "something anything everything morning evening wedding during string spring ceiling challenging depressing ",
+    "relaxing surprising worrying embarrassing outstanding terrifying demanding rewarding charming",
 )
 _TOKEN: Final = re.compile(r"\S+")
 
@@ -101,9 +106,9 @@ def read_predicate(rest: str) -> Predicate | None:
             modal, position = "must", position + 1
         elif word == "used" and following == "to" and not copula:
             tense, modal, negated, position = "past", "used", True, position + 1
-        elif copula and word == "going" and following == "to" and position + 2 < len(words):
-            tense, copula, position = "future", "", position + 1
-        elif copula and word == "about" and following == "to":
+        elif (copula and word == "going" and following == "to" and position + 2 < len(words)) or (
+            copula and word == "about" and following == "to"
+        ):
             tense, copula, position = "future", "", position + 1
         elif copula and word in ("supposed", "able", "allowed") and following == "to":
             modal, copula, position = "can" if word != "supposed" else "must", "", position + 1
@@ -149,11 +154,13 @@ def _is_gerund(word: str) -> bool:
     return lowered.endswith("ing") and len(lowered) > 4 and lowered not in _NO_GERUND
 
 
-_ALSO_PAST: Final = frozenset(
-    "quit put cut hit hurt let set had did was were been done left met felt sent got gotten won tore torn stuck bent bit bitten froze frozen hung shook shaken slid split stung struck woven wound lit dug took".split()
-)  # noqa: SIM905
-_NOT_PAST: Final = frozenset(
-    "need feed seed bed red tired speed indeed exceed proceed embed wed men women children feet teeth mice people".split()  # noqa: SIM905
+_ALSO_PAST: Final = words_of(
+    "quit put cut hit hurt let set had did was were been done left met felt sent got gotten won tore torn "
+    "stuck bent bit bitten froze frozen hung shook shaken slid split stung struck woven wound lit dug "
+    "took",
+)
+_NOT_PAST: Final = words_of(
+    "need feed seed bed red tired speed indeed exceed proceed embed wed men women children feet teeth mice people",
 )
 
 

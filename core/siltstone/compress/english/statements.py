@@ -20,22 +20,27 @@ _QUOTED: Final = re.compile(r"[\"“](?:[^\"”\s]+\s+){3,}[^\"”]*[\"”]|[\"�
 """Somebody else's words; a quoted word or two is the speaker's own."""
 
 _REPORTED: Final = re.compile(
-    r"\b(?:he|she|they|people|everyone|everybody|someone|my \w+|the \w+|[A-Z][a-z]+)\s+(?:always |used to |often |keeps? )?"
-    r"(?:say|says|said|saying|tells?|told|thinks?|thought|claims?|claimed|swears?|insists?|reckons?|suggests?|asks?|asked|believes?)\b",
+    r"\b(?:he|she|they|people|everyone|everybody|someone|my \w+|the \w+|[A-Z][a-z]+)\s+(?:always |used to "
+    r"|often |keeps? )?"
+    r"(?:say|says|said|saying|tells?|told|thinks?|thought|claims?|claimed|swears?|insists?|reckons?"
+    r"|suggests?|asks?|asked|believes?)\b",
 )
 _OPINION: Final = re.compile(
-    r"^(?:i (?:think|guess|believe|suppose|feel like|heard|hear|read|bet|doubt|assume|wonder)|(?:people|everyone|they) says?|apparently|rumou?r has it)\b",
+    r"^(?:i (?:think|guess|believe|suppose|feel like|heard|hear|read|bet|doubt|assume|wonder)|(?:people"
+    r"|everyone|they) says?|apparently|rumou?r has it)\b",
     re.IGNORECASE,
 )
 _REQUEST: Final = re.compile(
     r"^\W*(?:(?:and|also|so|hey|ok)[ ,]+)*(?:can|could|would|will) you (?:please )?\w+", re.IGNORECASE
 )
 _SARCASM: Final = re.compile(
-    r"^\W*(?:oh,? (?:sure|yeah|great|right|joy)|yeah,? right|sure,? because|as if\b|great,? another|because (?:of course )?i just love)",
+    r"^\W*(?:oh,? (?:sure|yeah|great|right|joy)|yeah,? right|sure,? because|as if\b|great,? another"
+    r"|because (?:of course )?i just love)",
     re.IGNORECASE,
 )
 _DIAGNOSED: Final = re.compile(
-    r"^(?:my|the|our)\s+(?:\w+\s+)?(?:doctor|gp|vet|dentist|midwife|specialist|nurse|optician|therapist|tests?|results?)\s+"
+    r"^(?:my|the|our)\s+(?:\w+\s+)?(?:doctor|gp|vet|dentist|midwife|specialist|nurse|optician|therapist"
+    r"|tests?|results?)\s+"
     r"(?:says|said|told me|tells me|thinks|found|confirmed|show|showed|shows)\s+(?:that\s+)?(?=i\b|my\b|we\b)",
     re.IGNORECASE,
 )
@@ -67,7 +72,6 @@ def find(sentence: str, people: People, said_at: datetime | None, *, to_machine:
 
 
 def _of_clause(clause: Clause, speaker: str, said_at: datetime | None, to_machine: bool) -> Iterator[Statement]:
-    rest = clause.rest
     if _OPINION.match(clause.text):
         stripped = _SAYS_SELF.sub("", clause.text)
         if stripped == clause.text:

@@ -13,38 +13,50 @@ from .clauses import Clause
 from .predicate import Predicate, verb_stem
 
 POINTING: Final = re.compile(
-    r"^(?:it|that|this|these|those|them|him|her|you|your|how|what|when|where|the (?:idea|sound|way|look|result|photo|picture|draft|plan)"
+    r"^(?:it|that|this|these|those|them|him|her|you|your|how|what|when|where|the (?:idea|sound|way|look"
+    r"|result|photo|picture|draft|plan)"
     r"|(?:both|all) (?:of )?(?:it|them|these)|to (?:see|hear|know|say|think|ask|thank|be|have you))\b|^$",
     re.IGNORECASE,
 )
 """Objects that point at something in the conversation: liking them is no lasting preference."""
 
 _INSTRUCTION: Final = re.compile(
-    r"^(?:(?:please|pls|and|also|so|ok|okay|just|yes|in (?:the )?future|from now on|going forward|for the future|next time"
+    r"^(?:(?:please|pls|and|also|so|ok|okay|just|yes|in (?:the )?future|from now on|going forward|for the "
+    r"future|next time"
     r"|whenever you \w+|when you (?:reply|answer|respond|write|talk)[^,]*)[\s,]+)*"
-    r"(?:always|never|do not|stop|avoid|no need to|try not to|refrain from|quit|skip|keep|make sure|be|use|stick to|remember to|answer"
-    r"|reply|respond|write|speak|talk|address|call|refer|explain|give|format|translate|include|add|leave out|remind|prefer|limit|no more)\b",
+    r"(?:always|never|do not|stop|avoid|no need to|try not to|refrain from|quit|skip|keep|make sure|be|use"
+    r"|stick to|remember to|answer"
+    r"|reply|respond|write|speak|talk|address|call|refer|explain|give|format|translate|include|add|leave "
+    r"out|remind|prefer|limit|no more)\b",
     re.IGNORECASE,
 )
 _MANNER: Final = re.compile(
-    r"\b(?:answers?|answering|repl(?:y|ies)|respon[ds]e?s?|responding|messages?|explanations?|emojis?|language|english|chinese|french"
-    r"|german|spanish|japanese|portuguese|italian|korean|format|bullet|markdown|short|shorter|brief|concise|long|detailed|simple|plain"
-    r"|formal|informal|polite|tone|jargon|abbreviations?|acronyms?|celsius|fahrenheit|metric|imperial|kilomet\w+|kilos?|pounds|inches"
-    r"|units?|sources?|links?|citations?|code|comments?|call me|address me|refer to me|lecture|apologi[sz]\w*|sugar-?coat\w*|sentences?"
-    r"|the word|words|paragraphs?|lists?|tables?|examples?|disclaimers?|exclamation|jokes?|numbers|dates?|24-hour|honest|direct|blunt"
+    r"\b(?:answers?|answering|repl(?:y|ies)|respon[ds]e?s?|responding|messages?|explanations?|emojis?"
+    r"|language|english|chinese|french"
+    r"|german|spanish|japanese|portuguese|italian|korean|format|bullet|markdown|short|shorter|brief"
+    r"|concise|long|detailed|simple|plain"
+    r"|formal|informal|polite|tone|jargon|abbreviations?|acronyms?|celsius|fahrenheit|metric|imperial"
+    r"|kilomet\w+|kilos?|pounds|inches"
+    r"|units?|sources?|links?|citations?|code|comments?|call me|address me|refer to me|lecture"
+    r"|apologi[sz]\w*|sugar-?coat\w*|sentences?"
+    r"|the word|words|paragraphs?|lists?|tables?|examples?|disclaimers?|exclamation|jokes?|numbers|dates?"
+    r"|24-hour|honest|direct|blunt"
     r"|gentle|strict|frank|spell\w*|rewrite|metaphors?)\b",
     re.IGNORECASE,
 )
 STANDING: Final = re.compile(
-    r"\b(?:from now on|always|never|in (?:the )?future|going forward|whenever|every time|each time|any ?more|on \w+days)\b",
+    r"\b(?:from now on|always|never|in (?:the )?future|going forward|whenever|every time|each time|any "
+    r"?more|on \w+days)\b",
     re.IGNORECASE,
 )
 _ONE_OFF: Final = re.compile(
-    r"^(?:please )?(?:give|add|write|explain|translate|include)\b(?!.*\b(?:in (?:kilos?|metric|celsius|english)|not)\b)",
+    r"^(?:please )?(?:give|add|write|explain|translate|include)\b(?!.*\b(?:in (?:kilos?|metric|celsius"
+    r"|english)|not)\b)",
     re.I,
 )
 _CALL_ME: Final = re.compile(
-    r"\bcall me (?!(?:if|when|back|later|tomorrow|at|on|crazy|old|after|before|until|by|about|during|unless|again|for|while|today|any)\b)\w+",
+    r"\bcall me (?!(?:if|when|back|later|tomorrow|at|on|crazy|old|after|before|until|by|about|during"
+    r"|unless|again|for|while|today|any)\b)\w+",
     re.IGNORECASE,
 )
 
@@ -79,11 +91,11 @@ def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         return
     elif verb in words.CONSUME and not predicate.negated and after and not dated(clause.text) and clause.kind == SELF:
         yield Finding(PREFERENCES, "diet")
-    elif verb == "take" and re.match(r"my (?:coffee|tea)\b", after, re.IGNORECASE):
-        yield Finding(PREFERENCES, "like")
-    elif verb == "stick" and re.match(r"(?:to|with) (?!it|that|this)\w+", after, re.IGNORECASE):
-        yield Finding(PREFERENCES, "like")
-    elif verb == "support" and re.match(r"[A-Z]", after):
+    elif (
+        (verb == "take" and re.match(r"my (?:coffee|tea)\b", after, re.IGNORECASE))
+        or (verb == "stick" and re.match(r"(?:to|with) (?!it|that|this)\w+", after, re.IGNORECASE))
+        or (verb == "support" and re.match(r"[A-Z]", after))
+    ):
         yield Finding(PREFERENCES, "like")
 
 

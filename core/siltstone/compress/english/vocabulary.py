@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ..lexicon import words_of
 from .predicate import verb_stem
 
 
@@ -35,7 +36,8 @@ PLAN: Final = stems("plan intend book schedule register sign arrange organise or
 WISH: Final = stems("want hope dream wish aim aspire")
 REMIND: Final = stems("remind")
 MILESTONE: Final = stems(
-    "graduate marry divorce adopt quit resign retire pass fail win lose buy sell break start join finish complete launch "
+    "graduate marry divorce adopt quit resign retire pass fail win lose buy sell break start join finish "
+    "complete launch "
     "publish promote hire fire move relocate visit travel fly enrol enroll book accept receive apply die bury diagnose "
     "injure crash propose deliver give sprain fracture switch change leave sign open close found inherit donate elope "
     "immigrate emigrate enlist"
@@ -50,57 +52,79 @@ EMPTY: Final = stems(
 # --- what a person is
 
 OCCUPATION: Final = re.compile(
-    r"(?:nurse|chef|cook|pilot|judge|clerk|coach|guide|guard|maid|vet|surgeon|physio|dietician|dietitian|midwife|mechanic"
+    r"(?:nurse|chef|cook|pilot|judge|clerk|coach|guide|guard|maid|vet|surgeon|physio|dietician|dietitian"
+    r"|midwife|mechanic"
     r"|architect|analyst|accountant|consultant|assistant|attendant|lieutenant|sergeant|captain|actress|waitress|student"
-    r"|intern|apprentice|freelancer|entrepreneur|scientist|postdoc|dev|sysadmin|ceo|cto|cfo|pm|sre|tutor|priest|monk|nun"
-    r"|athlete|model|secretary|librarian|paramedic|agent|officer|diplomat|spy|executive|representative|rep|head|lead|boss"
+    r"|intern|apprentice|freelancer|entrepreneur|scientist|postdoc|dev|sysadmin|ceo|cto|cfo|pm|sre|tutor"
+    r"|priest|monk|nun"
+    r"|athlete|model|secretary|librarian|paramedic|agent|officer|diplomat|spy|executive|representative|rep"
+    r"|head|lead|boss"
     r"|president|principal|dean|cop|trainee|barista|au pair|nanny|undergrad|undergraduate|postgraduate|phd|researcher"
     r"|\w+(?:ologist|ician|grapher|eer|ier|onomist|ographer|maker|keeper|worker|smith|wright|ster)"
     r"|\w{2,}(?:er|or|ist|ian|man|woman|person))$",
     re.IGNORECASE,
 )
-NO_OCCUPATION: Final = frozenset(
-    "mother father sister brother daughter parent lover beginner newcomer member fighter loser winner believer hater "
-    "drinker sleeper eater reader swimmer number matter bother letter weather dinner summer winter teenager minor senior "
-    "junior stranger foreigner outsider survivor customer user vegetarian christian person people sucker quitter owner "
-    "disaster monster cancer corner computer paper water order offer error mirror flower humor humour color colour other "
-    "another either rather never ever over under after perfectionist introvert extrovert optimist pessimist morning-person "
-    "human woman man cover power answer question timer riser slacker talker starter helper carer doer laptop chapter "
-    "better later counter centre center tower shower river motor doctor's buyer seller partner neighbor neighbour keeper "
-    "stepfather stepmother grandmother grandfather godmother godfather italian indian persian russian norwegian "
-    "christian canadian australian brazilian hungarian romanian bulgarian ukrainian egyptian librarian's".split()  # noqa: SIM905
+NO_OCCUPATION: Final = words_of(
+    "mother father sister brother daughter parent lover beginner newcomer member fighter loser winner believer hater ",
+    "drinker sleeper eater reader swimmer number matter bother letter weather dinner summer winter "
+    "teenager minor senior ",
+    "junior stranger foreigner outsider survivor customer user vegetarian christian person people sucker "
+    "quitter owner ",
+    "disaster monster cancer corner computer paper water order offer error mirror flower humor humour "
+    "color colour other ",
+    "another either rather never ever over under after perfectionist introvert extrovert optimist "
+    "pessimist morning-person ",
+    "human woman man cover power answer question timer riser slacker talker starter helper carer doer laptop chapter ",
+    "better later counter centre center tower shower river motor doctor's buyer seller partner neighbor "
+    "neighbour keeper ",
+    "stepfather stepmother grandmother grandfather godmother godfather italian indian persian russian norwegian ",
+    "christian canadian australian brazilian hungarian romanian bulgarian ukrainian egyptian librarian's",
 ) - {"doctor"}
-VAGUE: Final = frozenset(
-    "bit little lot mess wreck while fool idiot moment minute few couple loss joke hurry rush pain chance shame pity "
-    "nightmare dream relief surprise thing way problem question idea good great bad big small huge tad ton bunch total "
-    "complete disaster pleasure sec second failure success hassle challenge".split()  # noqa: SIM905
+VAGUE: Final = words_of(
+    "bit little lot mess wreck while fool idiot moment minute few couple loss joke hurry rush pain chance shame pity ",
+    "nightmare dream relief surprise thing way problem question idea good great bad big small huge tad "
+    "ton bunch total ",
+    "complete disaster pleasure sec second failure success hassle challenge",
 )
 """Heads of "I'm a …" that describe a mood, not a person."""
 
 STATE: Final = re.compile(
-    r"(?P<family>(?:happily |newly |recently )?(?:married|single|divorced|engaged|widowed|separated|pregnant|expecting|a (?:mother|father|parent|mum|mom|dad)\b|twins\b))"
-    r"|(?P<work>(?:semi-)?retired|unemployed|self-employed|between jobs|on (?:maternity|paternity|parental|sick) leave|laid off)"
-    r"|(?P<diet>(?:a )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|teetotal|flexitarian)|gluten[- ]free|kosher|halal)"
-    r"|(?P<health>(?:\w+ly )?(?:allergic|diabetic|asthmatic|coeliac|celiac|(?:lactose|gluten)[- ]intolerant|intolerant|epileptic|anaemic"
-    r"|anemic|(?:tone[- ])?deaf|blind|colou?r-?blind|dyslexic|autistic|bipolar|short-sighted|near-?sighted|immunocompromised|hard of hearing|disabled)\b)"
-    r"|(?P<trait>(?:left|right)-handed|bilingual|trilingual|(?:an )?(?:only child|introvert|extrovert|insomniac|early bird|night owl|early riser|perfectionist))"
+    r"(?P<family>(?:happily |newly |recently )?(?:married|single|divorced|engaged|widowed|separated"
+    r"|pregnant|expecting|a (?:mother|father|parent|mum|mom|dad)\b|twins\b))"
+    r"|(?P<work>(?:semi-)?retired|unemployed|self-employed|between jobs|on (?:maternity|paternity|parental"
+    r"|sick) leave|laid off)"
+    r"|(?P<diet>(?:a )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|teetotal|flexitarian)"
+    r"|gluten[- ]free|kosher|halal)"
+    r"|(?P<health>(?:\w+ly )?(?:allergic|diabetic|asthmatic|coeliac|celiac|(?:lactose|gluten)[- "
+    r"]intolerant|intolerant|epileptic|anaemic"
+    r"|anemic|(?:tone[- ])?deaf|blind|colou?r-?blind|dyslexic|autistic|bipolar|short-sighted|near-?sighted"
+    r"|immunocompromised|hard of hearing|disabled)\b)"
+    r"|(?P<trait>(?:left|right)-handed|bilingual|trilingual|(?:an )?(?:only child|introvert|extrovert"
+    r"|insomniac|early bird|night owl|early riser|perfectionist))"
     r"|(?P<religion>(?:a )?(?:jewish|muslim|christian|buddhist|hindu|catholic|atheist|sikh|protestant|mormon)\b)",
     re.IGNORECASE,
 )
 SECTOR: Final = re.compile(
-    r"in (?:the )?(?:navy|army|air force|marines|military|police|merchant navy|civil service|sales|marketing|it|finance|tech|hr|advertising|construction"
-    r"|insurance|banking|publishing|retail|hospitality|real estate|logistics|pr|consulting|pharma|education|law enforcement|film|fashion)\b",
+    r"in (?:the )?(?:navy|army|air force|marines|military|police|merchant navy|civil service|sales"
+    r"|marketing|it|finance|tech|hr|advertising|construction"
+    r"|insurance|banking|publishing|retail|hospitality|real estate|logistics|pr|consulting|pharma"
+    r"|education|law enforcement|film|fashion)\b",
     re.IGNORECASE,
 )
 DEMONYM: Final = re.compile(
-    r"(?:half |originally |a )?(?:[A-Z]\w+(?:ian|ean|ish|ese|can|i|er)|French|Dutch|Greek|Thai|Welsh|Swiss|Czech|Irish|Scots?|Scottish|"
-    r"Korean|German|American|Filipino|Finn(?:ish)?|Dane|Swede|Turk|Brit|Kiwi|Aussie)\b(?! (?:food|music|class|lesson|film|movie|restaurant|teacher))"
+    r"(?:half |originally |a )?(?:[A-Z]\w+(?:ian|ean|ish|ese|can|i|er)|French|Dutch|Greek|Thai|Welsh|Swiss"
+    r"|Czech|Irish|Scots?|Scottish|"
+    r"Korean|German|American|Filipino|Finn(?:ish)?|Dane|Swede|Turk|Brit|Kiwi|Aussie)\b(?! (?:food|music"
+    r"|class|lesson|film|movie|restaurant|teacher))"
 )
 DISPOSITION: Final = re.compile(
     r"(?:not )?(?:(?:so |very |really |super |totally |a bit |pretty |big |quite )*)"
-    r"(?:(?P<like>(?:really )?into|keen on|fond of|obsessed with|crazy about|mad about|nuts about|hooked on|addicted to|passionate about"
-    r"|a (?:\w+ )?(?:fan|lover) of|a (?:big |huge |massive )?\w+ (?:fan|lover|person|enthusiast|nut|addict|junkie)\b|partial to|a sucker for)"
-    r"|(?P<dislike>scared of|afraid of|terrified of|sick of|fed up with|bored of|no fan of|uncomfortable with|bad with))",
+    r"(?:(?P<like>(?:really )?into|keen on|fond of|obsessed with|crazy about|mad about|nuts about|hooked "
+    r"on|addicted to|passionate about"
+    r"|a (?:\w+ )?(?:fan|lover) of|a (?:big |huge |massive )?\w+ (?:fan|lover|person|enthusiast|nut|addict"
+    r"|junkie)\b|partial to|a sucker for)"
+    r"|(?P<dislike>scared of|afraid of|terrified of|sick of|fed up with|bored of|no fan of|uncomfortable "
+    r"with|bad with))",
     re.IGNORECASE,
 )
 
@@ -114,26 +138,35 @@ ATTRIBUTES: Final = re.compile(
     r"|(?P<home>(?:new |current )?(?:flat|apartment|house|home|place|studio|cottage|dorm))"
     r"|(?P<origin>hometown|home town|native (?:language|tongue)|mother tongue|nationality)"
     r"|(?P<education>(?:major|degree|thesis|school|university|college))"
-    r"|(?P<health>(?:blood (?:type|group|pressure)|(?:\w+ )?allerg(?:y|ies)|(?:left |right |bad )?(?:knee|back|eyesight|hearing|asthma|shoulder|ankle)))"
+    r"|(?P<health>(?:blood (?:type|group|pressure)|(?:\w+ )?allerg(?:y|ies)|(?:left |right |bad )?(?:knee"
+    r"|back|eyesight|hearing|asthma|shoulder|ankle)))"
     r"|(?P<hobby>(?:main |biggest )?(?:hobby|hobbies|pastime))|(?P<car>car|bike|motorbike|van)|(?P<pronouns>pronouns)"
     r"|(?P<favourite>favou?rite \w+(?: \w+){0,2})",
     re.IGNORECASE,
 )
 
 EVENT_NOUN: Final = re.compile(
-    r"\b(?:appointment|interview|exam|test|meeting|flight|trip|wedding|party|concert|gig|deadline|surgery|operation|check-?up|viewing"
-    r"|presentation|recital|race|match|game|tournament|conference|class|lesson|date|reservation|tickets?|holiday|vacation|baby shower"
+    r"\b(?:appointment|interview|exam|test|meeting|flight|trip|wedding|party|concert|gig|deadline|surgery"
+    r"|operation|check-?up|viewing"
+    r"|presentation|recital|race|match|game|tournament|conference|class|lesson|date|reservation|tickets?"
+    r"|holiday|vacation|baby shower"
     r"|graduation|ceremony|audition|rehearsal|scan|marathon|show|reunion|funeral|move)s?\b",
     re.IGNORECASE,
 )
 NOT_HELD: Final = re.compile(
-    r"^(?:(?:a|an|any|some|no|the|this|that|one|two|few|couple|lots?|bit|little|quick|big|huge|weird|silly|other|another|more|"
-    r"good|great|bad|hard|lovely|nice|rough|long|busy|tough|fun|such|much|enough|all|so|many|of|every|my|your|it|to|really|three|four|five|six|seven|eight|nine|ten|\d+|"
+    r"^(?:(?:a|an|any|some|no|the|this|that|one|two|few|couple|lots?|bit|little|quick|big|huge|weird|silly"
+    r"|other|another|more|"
+    r"good|great|bad|hard|lovely|nice|rough|long|busy|tough|fun|such|much|enough|all|so|many|of|every|my"
+    r"|your|it|to|really|three|four|five|six|seven|eight|nine|ten|\d+|"
     r"follow-?up|related|similar|new|different|strange|few more)\s+)*"
-    r"(?:question|idea|problem|feeling|point|look|time|chance|plan|day|night|week|weekend|morning|fun|lot|trouble|doubt|issue|thought|go"
-    r"|choice|news|clue|luck|say|reason|concern|suggestion|request|try|way|faith|hope|breakfast|lunch|dinner|coffee|tea|drink|shower|nap"
-    r"|headache|cold|break|seat|sense|crush|laugh|chat|talk|fight|mind|it|that|this|them|you|been|to|nothing|everything|anything|something"
-    r"|no|blast|ball|thing|stuff|work|half|favou?r|conversation|guest|guests|visitor|heart|guts|energy|patience|tip|tips)\w*\b",
+    r"(?:question|idea|problem|feeling|point|look|time|chance|plan|day|night|week|weekend|morning|fun|lot"
+    r"|trouble|doubt|issue|thought|go"
+    r"|choice|news|clue|luck|say|reason|concern|suggestion|request|try|way|faith|hope|breakfast|lunch"
+    r"|dinner|coffee|tea|drink|shower|nap"
+    r"|headache|cold|break|seat|sense|crush|laugh|chat|talk|fight|mind|it|that|this|them|you|been|to"
+    r"|nothing|everything|anything|something"
+    r"|no|blast|ball|thing|stuff|work|half|favou?r|conversation|guest|guests|visitor|heart|guts|energy"
+    r"|patience|tip|tips)\w*\b",
     re.IGNORECASE,
 )
 """What one can "have" without its being a possession."""
