@@ -26,6 +26,8 @@ Source: TypeAlias = Callable[[Rows], Halves]
 FLAT_LIMIT: Final = 32_768
 """Rows up to which the index is flat: 3 ms a search, and exact for all rows."""
 _TAIL: Final = 4_096
+"""Rows in the flat index that changes, before it is sealed."""
+_MOST_AT_ONCE: Final = 32_768
 _RERANK: Final = 4
 """Proposals of RaBitQ per row wanted; below 3 the recall on hard data falls under .99."""
 _LEAST_PROPOSALS: Final = 400
@@ -46,6 +48,17 @@ class _Part:
         return self.start + int(self.index.ntotal)
 
 
+@dataclass(frozen=True)
+class CodedVectors:
+    """The sealed RaBitQ parts of an index, as bytes: position of the first row of each, the rows, and the mean."""
+
+    dim: int
+    starts: tuple[int, ...]
+    parts: tuple[npt.NDArray[np.uint8], ...]
+    rows: Rows
+    mean: Floats
+
+
 class Vectors:
     """The index of one user's vectors of width ``dim``."""
 
@@ -62,6 +75,33 @@ class Vectors:
         self.mean: Floats = np.zeros(dim, np.float32)
         self._renew_at = 1
 
+    @classmethod
+    def restored(cls, coded: CodedVectors, source: Source) -> Vectors:
+        """Return the index that ``coded`` gave; checksums are the caller's: FAISS has none."""
+        made = cls(coded.dim, source)
+        made._rows = coded.rows.astype(np.int32)
+        parts = zip(coded.parts, coded.starts, strict=True)
+        made._parts = tuple(_Part(faiss.deserialize_index(np.array(part)), start, False) for part, start in parts)
+        made._tail_start = len(made._rows)
+        made.mean = np.array(coded.mean)
+        made._sum = made.mean.astype(np.float64) * made.count
+        made._renew_at = made.count + (made.count >> 2) + 1
+        return made
+
+    def coded(self) -> CodedVectors | None:
+        """Return the RaBitQ parts, if any; the flat ones are made anew from the vectors in less time than is read."""
+        coded = [part for part in self._parts if not part.exact]
+        if not coded:
+            return None
+        rows = self._rows[: coded[-1].end].copy()
+        parts = tuple(faiss.serialize_index(part.index) for part in coded)
+        return CodedVectors(self.dim, tuple(part.start for part in coded), parts, rows, self.mean)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that are indexed, by position."""
+        return self._rows[: self.count]
+
     @property
     def count(self) -> int:
         """Number of positions, those of dead rows included."""
@@ -73,25 +113,29 @@ class Vectors:
         The mean is taken anew whenever the vectors have grown by a quarter, and with it the products of older rows,
         as far as they are in a flat index.
         """
-        for first in range(0, len(rows), _TAIL):
-            some = self.floats(vectors[first : first + _TAIL])
-            with self._lock:
-                end = self.count + len(some)
-                if end > len(self._rows):
-                    grown = np.empty(end + (end >> 1) + 64, np.int32)
-                    grown[: self.count] = self._rows[: self.count]
-                    self._rows = grown
-                self._rows[self.count : end] = rows[first : first + _TAIL]
-                self._tail.add(some)
-            self._sum += some.sum(axis=0, dtype=np.float64)
-            if end >= self._renew_at:
-                self.mean = (self._sum / end).astype(np.float32)
-                self._renew_at = end + (end >> 2) + 1
+        for first in range(0, len(rows), _MOST_AT_ONCE):
+            some, floats = rows[first : first + _MOST_AT_ONCE], self.floats(vectors[first : first + _MOST_AT_ONCE])
+            self._append(some, floats)
+            self._sum += floats.sum(axis=0, dtype=np.float64)
+            if self.count >= self._renew_at:
+                self.mean = (self._sum / self.count).astype(np.float32)
+                self._renew_at = self.count + (self.count >> 2) + 1
                 yield from self._products()
             else:
-                yield rows[first : first + _TAIL], some @ self.mean
+                yield some, floats @ self.mean
             if self._tail.ntotal >= _TAIL:
                 self._seal()
+
+    def _append(self, rows: Rows, floats: Floats) -> None:
+        with self._lock:
+            start = self.count
+            end = start + len(rows)
+            if end > len(self._rows):
+                grown = np.empty(end + (end >> 1) + 64, np.int32)
+                grown[:start] = self._rows[:start]
+                self._rows = grown
+            self._rows[start:end] = rows
+            self._tail.add(floats)
 
     def _products(self) -> Iterator[tuple[Rows, Floats]]:
         for part in (*self._parts, _Part(self._tail, self._tail_start, True)):
@@ -142,10 +186,10 @@ class Vectors:
             coded[-2:] = [_Part(index, first.start, False)]
         return coded
 
-    def cosines(self, query: Floats, depth: int, allowed: Bools, also: Rows) -> Floats:
+    def cosines(self, query: Floats, depth: int, allowed: Bools, also: Callable[[], Rows]) -> Floats:
         """Return the cosine of each row with the query, ``(n,)`` for the ``n`` rows of ``allowed``; nan: not computed.
 
-        The nearest ``depth`` of the allowed rows have it, and those of ``also``; with a flat index all have.
+        The nearest ``depth`` of the allowed rows have it, and those that ``also`` gives; with a flat index all have.
         """
         with self._lock:
             parts, table, tail, tail_start = self._parts, self._rows, self._tail, self._tail_start
@@ -162,7 +206,7 @@ class Vectors:
             else:
                 wanted.append(self._proposed(part, query, depth, allowed, rows[part.start : part.end]))
         if wanted:
-            missing = np.concatenate([*wanted, also.astype(np.int32)])
+            missing = np.concatenate([*wanted, also()])
             missing = np.unique(missing[np.isnan(out[missing])])
             out[missing] = self.floats(self._source(missing)) @ query
         return out

@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 import orjson
 
-from ..errors import StoreLockedError
+from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Stored
 from ..text.keys import text_hash
-from . import disk
+from . import cache, disk, snapshot
 from .codec import decode
 from .frames import Frame
 from .lock import FileLock
@@ -29,6 +29,9 @@ _AT_ONCE: Final = 4_096
 """Items shelved at once while a log is read."""
 
 
+_LEAST_RUNNING: Final = 2_000
+_LEAST_CLOSING: Final = 256
+"""New rows after which a cache is written, in small stores; large ones wait for a share of their size."""
 UNFINISHED: Final = "unfinished"
 """Folder of a store that names the users whose removals are under way."""
 
@@ -65,6 +68,8 @@ class Drawer:
         self._space = -1
         self._unfinished: dict[int, tuple[list[int], set[int]]] = {}
         self._notes: list[str] = []
+        self._removals = 0
+        self._kept = 0  # rows in the cache
 
     # --- reading
 
@@ -98,6 +103,8 @@ class Drawer:
             self._read_on(space)
 
     def _read_on(self, space: int) -> None:
+        if self._space < 0:
+            self._restore(space)
         for news in self._log.read():
             for segment, places in news.moved.items():
                 self.shelf.relocate(segment, places)
@@ -106,6 +113,21 @@ class Drawer:
             self._use(space)
         self._attach_news()
         self._publish()
+
+    def _restore(self, space: int) -> None:
+        """Begin with what the cache knows, if it fits the log."""
+        found = cache.read(self.folder)
+        if found is None or not self._log.resume(found[0]["log"]):
+            return
+        values, arrays = found
+        snapshot.unpack(self.shelf, values, arrays)
+        self._kept = values["count"]
+        if values["space"] == space:
+            self._space = space
+            self._find_vectors()
+            if self._vectors is not None:
+                self._vectors.skip(values["slots"])
+                self.shelf.index_vectors()
 
     def _use(self, space: int) -> None:
         """Turn to the vectors of an embedding space."""
@@ -141,6 +163,7 @@ class Drawer:
     def _hide(self, number: int, removed: list[int], hashes: list[str]) -> None:
         places = self.shelf.rows["place"]
         segments = {int(places[row]) >> 32 for row in self.shelf.rows_of(removed) if row >= 0 and places[row] >= 0}
+        self._removals += 1
         self.shelf.remove(removed)
         self.shelf.refused.update(hashes)
         if removed:  # what is unreadable may hold the words too
@@ -266,6 +289,8 @@ class Drawer:
         """Take what was removed out of every file."""
         if not self._unfinished:
             return
+        cache.discard(self.folder)
+        self._kept = 0
         for number, (removed, segments) in list(self._unfinished.items()):
             if self._vectors is not None:
                 self._vectors.erase(np.array(removed, np.int64))
@@ -284,6 +309,30 @@ class Drawer:
         """Note that this user is to be opened at the next start, should we not come to the end."""
         disk.make_folder(os.path.dirname(self._marker))
         disk.touch(self._marker)
+
+    def is_due(self, *, closing: bool = False) -> bool:
+        """Return whether a new cache is worth its writing: it saves the next open from reading new rows again."""
+        rows = self.shelf.view.count
+        new = rows - self._kept
+        return new >= (max(_LEAST_CLOSING, rows // 100) if closing else max(_LEAST_RUNNING, rows // 16))
+
+    def keep(self) -> None:
+        """Write the cache. Writers wait only while the picture is taken and while the file is written."""
+        with self._step:
+            self._kept = self.shelf.view.count  # whatever comes of it, not again at once
+        try:
+            with self._exclusive(self._space):
+                log, removals, state = self._log, self._removals, self._log.state()
+                slots = 0 if self._vectors is None else self._vectors.known
+                picture = snapshot.take(self.shelf)
+            values, arrays = snapshot.pack(picture)
+            with self._exclusive(self._space):
+                if log is self._log and removals == self._removals:
+                    cache.write(self.folder, {**values, "log": state, "space": self._space, "slots": slots}, arrays)
+        except (Vanished, FileNotFoundError):
+            return  # the user was removed
+        except SiltstoneError as exc:
+            self._notes.append(f"the cache was not written, the next open takes longer: {exc}")
 
     def mend(self, space: int) -> None:
         """Clear up after a killed writer, unless another one is at work."""
@@ -327,13 +376,14 @@ class Drawer:
         return {
             "documents": self._log.bytes(),
             "vectors": 0 if self._vectors is None else self._vectors.bytes(),
+            "cache": cache.size(self.folder),
         }
 
     def health(self) -> tuple[str, ...]:
         """Return what was repaired, quarantined or found damaged."""
         notes = list(self._notes)
-        for path, start, end in self._log.damage:
-            notes.append(f"{os.path.basename(path)}: {end - start} bytes at {start} do not check")
+        for name, start, end in self._log.damage:
+            notes.append(f"{name}: {end - start} bytes at {start} do not check")
         if self._log.unreadable:
             notes.append(f"{len(self._log.unreadable)} documents do not check any more")
         if self._vectors is not None and self._vectors.bad:

@@ -9,6 +9,7 @@
         LOCK                           the writer of this user
         docs.000001.jsonl              framed documents: the truth
         vectors.0000x384.000000.f16    vectors, each naming its document
+        cache                          indexes, ready to be mapped; made anew when it does not check
       unfinished/                      names users whose removals are under way
       trash/                           users being removed; emptied at the next open
 """
@@ -21,7 +22,7 @@ import secrets
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from threading import Lock
+from threading import Lock, Thread
 from typing import Final, Literal, TypeVar
 from weakref import WeakSet
 
@@ -72,6 +73,7 @@ class FolderStore(ShelfStore):
         self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout)
         self._guard = Lock()
         self._drawers: OrderedDict[str, Drawer] = OrderedDict()
+        self._keeper: Thread | None = None
         _prepare(self._root, create=create and not read_only)
         self._seen: tuple[int, int] | None = None
         self._store = self._settings()
@@ -178,9 +180,15 @@ class FolderStore(ShelfStore):
         )
 
     def close(self) -> None:
-        """Release files. A store that is not closed loses nothing."""
+        """Write caches and release files. A store that is not closed loses nothing."""
         with self._guard:
+            drawers = list(self._drawers.values())
             self._drawers.clear()
+        for drawer in drawers:
+            if self._rules.writable and drawer.is_due(closing=True):
+                drawer.keep()
+        if self._keeper is not None:
+            self._keeper.join()
 
     # --- users
 
@@ -198,8 +206,12 @@ class FolderStore(ShelfStore):
         """Do something to a user's drawer, anew when another process removed it meanwhile."""
         while True:
             disk.make_folder(self._folder(user_id))
+            drawer = self._drawer(user_id, self._store)
             try:
-                return act(self._drawer(user_id, self._store))
+                done = act(drawer)
+                if drawer.is_due():
+                    self._keep(drawer)
+                return done
             except (Vanished, FileNotFoundError):
                 self._drop(user_id)
 
@@ -210,9 +222,17 @@ class FolderStore(ShelfStore):
                 drawer = Drawer(self._folder(user_id), user_id, self._rules, store.user_key(user_id))
                 self._drawers[user_id] = drawer
                 if len(self._drawers) > _OPEN_USERS:
-                    self._drawers.popitem(last=False)
+                    _, idle = self._drawers.popitem(last=False)
+                    if self._rules.writable and idle.is_due(closing=True):
+                        self._keep(idle)
             self._drawers.move_to_end(user_id)
             return drawer
+
+    def _keep(self, drawer: Drawer) -> None:
+        """Write a user's cache in the background, unless another one is being written."""
+        if self._keeper is None or not self._keeper.is_alive():
+            self._keeper = Thread(target=drawer.keep, name="siltstone-cache", daemon=True)
+            self._keeper.start()
 
     def _drop(self, user_id: str) -> None:
         with self._guard:
@@ -289,6 +309,7 @@ class FolderStore(ShelfStore):
         """Begin anew in a child process: locks and files belong to the parent."""
         self._guard = Lock()
         self._drawers = OrderedDict()
+        self._keeper = None
 
 
 def _prepare(root: str, *, create: bool) -> None:

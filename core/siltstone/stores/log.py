@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -22,6 +22,8 @@ from .frames import Damage, Frame, frame, is_unfinished, parse, scan, size_of
 SEGMENT_SIZE: Final = 64 << 20
 """Bytes after which a new segment is begun."""
 _NAME: Final = re.compile(r"docs\.(\d{6})\.jsonl")
+_TAIL: Final = 64
+"""Bytes before the end of what was read by which a log is known again."""
 _FIRST_READ: Final = 1_024
 """Bytes read at once for one document; most fit."""
 
@@ -71,6 +73,38 @@ class Log:
 
     # --- reading
 
+    def state(self) -> dict[str, Any]:
+        """Return how far the log has been read, for ``resume``."""
+        return {
+            "born": self.born,
+            "next": self.next_number,
+            "segments": [[s.number, s.end, s.sealed, s.ragged] for s in self._segments.values()],
+            "tail": self._last.file.read(max(0, self._last.end - _TAIL), min(_TAIL, self._last.end)).hex(),
+            "damage": self.damage,
+        }
+
+    def resume(self, state: Mapping[str, Any]) -> bool:
+        """Go on from a state, without reading what lies before it; false if these are not the same files."""
+        found: dict[int, Segment] = {}
+        for number, end, sealed, ragged in state["segments"]:
+            try:
+                segment = self._open(number)
+            except FileNotFoundError:
+                return False
+            if segment.file.size < end:
+                return False
+            segment.end, segment.sealed, segment.ragged = end, sealed, ragged
+            found[number] = segment
+        last = found[max(found)]
+        header = parse(found[min(found)].file.read(0, 1 << 12))
+        if header is None or orjson.loads(header.document).get("born") != state["born"]:
+            return False
+        if last.file.read(max(0, last.end - _TAIL), min(_TAIL, last.end)).hex() != state["tail"]:
+            return False
+        self._segments, self.born, self.next_number = found, state["born"], state["next"]
+        self.damage = [(path, start, end) for path, start, end in state["damage"]]
+        return True
+
     def changed(self) -> bool:
         """Return whether there may be something to read: one system call."""
         if not self._segments:
@@ -112,7 +146,7 @@ class Log:
                 if piece.tail and not segment.sealed and is_unfinished(rest):
                     self.torn = True
                     break
-                self.damage.append((segment.file.path, base + piece.start, base + piece.end))
+                self.damage.append((os.path.basename(segment.file.path), base + piece.start, base + piece.end))
                 segment.ragged = piece.tail and rest[-1:] != b"\n"
             else:
                 pending.append(piece)
@@ -160,8 +194,8 @@ class Log:
 
     def damaged(self) -> set[int]:
         """Return the segments that hold pieces which do not check."""
-        paths = {path for path, _, _ in self.damage}
-        return {number for number, segment in self._segments.items() if segment.file.path in paths}
+        names = {name for name, _, _ in self.damage}
+        return {n for n, segment in self._segments.items() if os.path.basename(segment.file.path) in names}
 
     # --- writing, under the user's lock
 
@@ -261,7 +295,7 @@ class Log:
     def install(self, fresh: Segment) -> None:
         """Read from a rewritten segment from now on."""
         self._segments[fresh.number] = fresh
-        self.damage = [piece for piece in self.damage if piece[0] != fresh.file.path]
+        self.damage = [piece for piece in self.damage if piece[0] != os.path.basename(fresh.file.path)]
 
     # --- files
 

@@ -16,16 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from ..index.columns import Columns
+from ..index.ids import Ids
 from ..index.postings import Postings
-from ..index.vectors import Halves, Rows, Vectors
+from ..index.vectors import CodedVectors, Halves, Rows, Vectors
 from ..protocols import UNKNOWN, Stored
 from ..records import KINDS, ROLES, TURN_PREFIX, Record, micros
 from ..text.keys import lexical_key, text_hash
 from ..text.tokenize import terms
 from ..text.traits import traits
+from .links import Links
 from .view import ALIVE, MESSAGE, NEVER, RECORD, Names, View, metadata_term, source_term
 
-_SPEC: Final = {
+SPEC: Final = {
     "number": "i8",  # of the frame: the row's key, ascending
     "origin": "i8",  # number of the item's first version
     "place": "i8",  # where the document lies
@@ -50,10 +52,12 @@ _SPEC: Final = {
     "slot": "i4",  # where the vector lies, or -1
     "common": "f4",
 }
+"""The columns of a shelf and their types."""
 _KIND: Final = {kind: code for code, kind in enumerate(KINDS)}
 _ROLE: Final = {role: code for code, role in enumerate(ROLES)}
-_FAR: Final = 64
-"""Places that a late message walks back before its session is linked anew at once."""
+
+_AT_ONCE: Final = 32_768
+"""Vectors read at once."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,14 @@ class Shelf:
         self.gather: Callable[[Rows], Halves] = _no_vectors
         self._read_item = read
         self._moving = moving or nullcontext()
-        self.rows = Columns(_SPEC)
-        self.ids: dict[str, int] = {}
+        self.rows = Columns(SPEC)
+        self.ids = Ids()
         self.sessions, self.speakers = Names(), Names()
         self.postings = Postings()
         self.vectors: Vectors | None = None
         self.refused: set[str] = set()
         self.revision = 0
-        self._ends: dict[int, int] = {}  # session to its last turn
+        self._links = Links(self.rows)
         self._alive = 0
         self._words = 0.0
         self.view = self._view("empty")
@@ -96,6 +100,40 @@ class Shelf:
     def empty(cls, user_id: str) -> Shelf:
         """Return the shelf of a user who has nothing."""
         return cls(user_id, lambda place, number: None)
+
+    def restore(
+        self,
+        rows: Columns,
+        ids: Ids,
+        postings: Postings,
+        sessions: Names,
+        speakers: Names,
+        refused: set[str],
+        coded: CodedVectors | None,
+        counted: tuple[int, float],
+    ) -> None:
+        """Take over what a cache kept: columns, indexes, names, and the number of records and their words."""
+        self.rows, self.ids, self.postings = rows, ids, postings
+        self.sessions, self.speakers, self.refused = sessions, speakers, refused
+        self._alive, self._words = counted
+        self._links = Links(rows)
+        if coded is not None:
+            self.vectors = Vectors.restored(coded, self._halves)
+
+    def index_vectors(self) -> None:
+        """Index the vectors of restored rows that are not in the index yet; those that do not check are dropped."""
+        slots = self.rows["slot"][: self.rows.count]
+        wanted = (slots >= 0) & (self.rows["died"][: self.rows.count] == ALIVE)
+        if self.vectors is not None:
+            wanted[self.vectors.rows] = False
+        rows = np.flatnonzero(wanted).astype(np.int32)
+        for first in range(0, len(rows), _AT_ONCE):
+            some = rows[first : first + _AT_ONCE]
+            halves = self.gather(slots[some])
+            good = ~np.isnan(halves[:, 0])
+            slots[some[~good]] = -1
+            self.rows["common"][some[~good]] = np.nan
+            self.attach(some[good], slots[some[good]], halves[good])
 
     def publish(self, token: str) -> None:
         """Let readers see what has been applied, under the revision ``token``."""
@@ -120,7 +158,7 @@ class Shelf:
 
     def row(self, id: str, view: View) -> int:
         """Return the row of the version of an item that is live in ``view``, or -1."""
-        row = self.ids.get(id.removeprefix(TURN_PREFIX), -1)
+        row = self.ids.get(id.removeprefix(TURN_PREFIX))
         while row >= view.count:  # a version newer than the view
             row = int(self.rows["older"][row])
         return row if row >= 0 and view.is_live(row) else -1
@@ -145,14 +183,16 @@ class Shelf:
     def add(self, items: Sequence[Item]) -> None:
         """Append items in order of writing; not visible before ``publish``."""
         first = self.rows.count
-        cells: dict[str, list[Any]] = {name: [] for name in _SPEC}
+        cells: dict[str, list[Any]] = {name: [] for name in SPEC}
         counts: list[dict[str, int]] = []
         died = self.revision + 1
         fresh: dict[str, int] = {}
         overtaken: list[int] = []
         for row, item in enumerate(items, first):
             id = item_id(item.stored)
-            older = fresh.get(id, self.ids.get(id, -1))
+            older = fresh.get(id, self.ids.get(id))
+            if 0 <= older < first and self.rows["died"][older] != ALIVE:
+                older = -1  # removed, and written again
             if older >= 0:
                 overtaken.append(older)
             fresh[id] = row
@@ -165,22 +205,10 @@ class Shelf:
                 self._count(older, -1)
             self._die(older, died)
         self.ids.update(fresh)
-        self._settle(range(first, self.rows.count))
-
-    def _settle(self, rows: range) -> None:
-        """Count the new rows and link the turns among them to their neighbours."""
-        alive = [row for row in rows if self.rows["died"][row] == ALIVE]
+        alive = [row for row in range(first, self.rows.count) if self.rows["died"][row] == ALIVE]
         for row in alive:
             self._count(row, 1)
-        turns = [row for row in alive if self.rows["kind"][row] == 0 and self.rows["session"][row] >= 0]
-        crowd = Counter(int(self.rows["session"][row]) for row in turns)
-        anew = {session for session, size in crowd.items() if size > _FAR}
-        for row in turns:
-            session = int(self.rows["session"][row])
-            if session not in anew and not self._link(row, session):
-                anew.add(session)
-        for session in anew:
-            self._relink(session)
+        self._links.insert(alive)
 
     def _describe(self, item: Item, older: int, cells: dict[str, list[Any]]) -> dict[str, int]:
         """Append one row's cells and return the counts of its terms."""
@@ -288,7 +316,7 @@ class Shelf:
         self.rows["common"][: self.rows.count] = np.nan
         self.vectors = None
 
-    # --- life and neighbours
+    # --- life
 
     def _count(self, row: int, sign: int) -> None:
         if self.rows["flags"][row] & RECORD:
@@ -296,52 +324,8 @@ class Shelf:
             self._words += sign * float(self.rows["lengths"][row])
 
     def _die(self, row: int, died: int) -> None:
-        """Let a row die and its neighbours close the gap."""
-        rows = self.rows
-        rows["died"][row] = died
-        previous, following, session = (
-            int(rows["previous"][row]),
-            int(rows["following"][row]),
-            int(rows["session"][row]),
-        )
-        if previous >= 0:
-            rows["following"][previous] = following
-        if following >= 0:
-            rows["previous"][following] = previous
-        elif self._ends.get(session) == row:
-            if previous >= 0:
-                self._ends[session] = previous
-            else:
-                del self._ends[session]
-
-    def _link(self, row: int, session: int) -> bool:
-        """Put a turn into its place, by time, then by order of first writing; false if that is too far back."""
-        rows = self.rows
-        key = (rows["said_at"][row], rows["origin"][row])
-        before, after = self._ends.get(session, -1), -1
-        for _ in range(_FAR):
-            if before < 0 or (rows["said_at"][before], rows["origin"][before]) < key:
-                break
-            before, after = int(rows["previous"][before]), before
-        else:
-            return False
-        rows["previous"][row], rows["following"][row] = before, after
-        if before >= 0:
-            rows["following"][before] = row
-        if after >= 0:
-            rows["previous"][after] = row
-        else:
-            self._ends[session] = row
-        return True
-
-    def _relink(self, session: int) -> None:
-        """Link all turns of a session anew."""
-        rows, n = self.rows, self.rows.count
-        turns = np.flatnonzero((rows["session"][:n] == session) & (rows["kind"][:n] == 0) & (rows["died"][:n] == ALIVE))
-        turns = turns[np.lexsort((rows["origin"][turns], rows["said_at"][turns]))]
-        rows["previous"][turns] = np.concatenate(([-1], turns[:-1]))
-        rows["following"][turns] = np.concatenate((turns[1:], [-1]))
-        self._ends[session] = int(turns[-1])
+        self.rows["died"][row] = died
+        self._links.take_out(row)
 
 
 def item_id(stored: Stored) -> str:

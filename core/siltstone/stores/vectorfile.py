@@ -64,6 +64,7 @@ class VectorFile:
             segment, start = self._place()
             some = rows[len(slots) : len(slots) + self._most - start]
             self._file(segment).write(some.tobytes(), start * size)
+            self._read = (segment << _SLOT_BITS | start) + len(some)  # all before it was read under the lock
             slots.extend(range(segment << _SLOT_BITS | start, (segment << _SLOT_BITS | start) + len(some)))
         return np.array(slots, np.int32)
 
@@ -178,7 +179,8 @@ def drop_others(folder: str, space: int) -> None:
 
 def _check(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     size = rows.dtype.itemsize
-    data = memoryview(rows.tobytes())
+    whole: Any = np.ascontiguousarray(rows).view(np.uint8)
+    data = memoryview(whole)
     sums = np.fromiter((crc32(data[i + 4 : i + size]) for i in range(0, len(data), size)), np.uint32, len(rows))
     good: npt.NDArray[np.bool_] = sums == rows["crc"]
     return good

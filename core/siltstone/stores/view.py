@@ -41,9 +41,11 @@ def source_term(source_id: str) -> str:
 class Names:
     """Strings and their codes, in order of appearance."""
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self.names = list(names)
-        self._codes = {name: code for code, name in enumerate(self.names)}
+    def __init__(self, names: Iterable[str | None] = ()) -> None:
+        """Begin with ``names`` in order of their codes; ``None`` for a code that nothing uses any more."""
+        known = list(names)
+        self.names = [name or "" for name in known]
+        self._codes = {name: code for code, name in enumerate(known) if name is not None}
 
     def code(self, name: str | None) -> int:
         """Return the code of a name, new if need be; -1 for none."""
@@ -145,8 +147,9 @@ class View:
         if query.vector is None or self.vectors is None:
             dense = np.full(n, np.nan, np.float32)
         else:
-            also = self._promising(postings, eligible)
-            dense = self.vectors.cosines(query.vector, query.depth, eligible, also)
+            dense = self.vectors.cosines(
+                query.vector, query.depth, eligible, lambda: self._promising(postings, eligible)
+            )
         return Candidates(
             keys=rows["number"],
             eligible=eligible,

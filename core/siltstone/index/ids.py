@@ -1,0 +1,91 @@
+"""Ids of one user to rows: a table sorted by hash, which may be mapped, and what was written since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .vectors import Rows
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class IdTable:
+    """Both halves of 128-bit hashes, sorted by ``high``, and the rows of the ids. No two ids share a hash."""
+
+    high: Words
+    low: Words
+    rows: Rows
+
+    @classmethod
+    def of(cls, ids: Mapping[str, int]) -> IdTable:
+        """Return the table of some ids."""
+        hashes = np.frombuffer(b"".join(map(_digest, ids)), "<u8").reshape(-1, 2)
+        rows = np.fromiter(ids.values(), np.int32, len(ids))
+        order = np.argsort(hashes[:, 0])
+        return cls(hashes[order, 0], hashes[order, 1], rows[order])
+
+    def get(self, id: str) -> int:
+        """Return the row of an id, or -1."""
+        if not len(self.rows):
+            return -1
+        high, low = np.frombuffer(_digest(id), "<u8")
+        at = int(np.searchsorted(self.high, high))
+        while at < len(self.high) and self.high[at] == high:
+            if self.low[at] == low:
+                return int(self.rows[at])
+            at += 1
+        return -1
+
+    def with_newer(self, newer: IdTable) -> IdTable:
+        """Return both tables as one; ``newer`` decides where both know an id."""
+        high = np.concatenate([newer.high, self.high])
+        low = np.concatenate([newer.low, self.low])
+        rows = np.concatenate([newer.rows, self.rows])
+        order = np.lexsort((low, high))  # stable: of two equal ones, the newer comes first
+        high, low, rows = high[order], low[order], rows[order]
+        first = np.ones(len(high), np.bool_)
+        first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+        return IdTable(high[first], low[first], rows[first])
+
+    def only(self, alive: npt.NDArray[np.bool_]) -> IdTable:
+        """Return the table of the ids whose rows are ``alive``."""
+        some = alive[self.rows]
+        return IdTable(self.high[some], self.low[some], self.rows[some])
+
+
+class Ids:
+    """Looks rows up by id. One writer; readers need no lock."""
+
+    def __init__(self, table: IdTable | None = None) -> None:
+        self._table = table or IdTable.of({})
+        self._recent: dict[str, int] = {}
+
+    def get(self, id: str) -> int:
+        """Return the row of an id, or -1."""
+        row = self._recent.get(id)
+        return self._table.get(id) if row is None else row
+
+    def update(self, rows: Mapping[str, int]) -> None:
+        """Take over the rows of new or rewritten ids."""
+        self._recent.update(rows)
+
+    def table(self, alive: npt.NDArray[np.bool_]) -> IdTable:
+        """Return a table of all ids whose rows are ``alive``, among the first ``len(alive)``."""
+        recent = {id: row for id, row in list(self._recent.items()) if row < len(alive)}
+        return self._table.with_newer(IdTable.of(recent)).only(alive)
+
+    def rebase(self, table: IdTable, rows: int) -> None:
+        """Look up in ``table`` the ids of the first ``rows`` rows."""
+        recent = {id: row for id, row in self._recent.items() if row >= rows}
+        self._table, self._recent = table, recent
+
+
+def _digest(id: str) -> bytes:
+    return blake2b(id.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,93 @@
+"""One file of arrays that can be made anew: checksummed as a whole, mapped when read, replaced when written.
+
+``magic``, the length of the head in 8 hexadecimal digits, the head (JSON: the caller's values, and dtype, start and
+length of each array), the arrays at multiples of 64 bytes, and the CRC-32 of all that in 8 digits.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from . import disk
+from .disk import File
+
+NAME: Final = "cache"
+_MAGIC: Final = b"siltstone cache 1\n"
+_ALIGNED: Final = 64
+_PIECE: Final = 1 << 22
+
+
+def write(folder: str, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Replace the cache of a folder. Not synced: it can be made anew."""
+    table: dict[str, tuple[str, int, int]] = {}
+    end = 0
+    for name, cells in arrays.items():
+        table[name] = (cells.dtype.str, end, len(cells))
+        end += -(-cells.nbytes // _ALIGNED) * _ALIGNED
+    head = orjson.dumps({"values": values, "arrays": table})
+    head += b" " * (-(len(_MAGIC) + 8 + len(head)) % _ALIGNED)
+    discard(folder)
+    path = os.path.join(folder, NAME)
+    file = File(f"{path}.new", write=True, create=True)
+    at, crc = 0, 0
+    first = np.frombuffer(_MAGIC + b"%08x" % len(head) + head, np.uint8)
+    for cells in (first, *arrays.values()):
+        data: Any = np.ascontiguousarray(cells).view(np.uint8)
+        for start in range(0, len(data), _PIECE):
+            some = bytes(data[start : start + _PIECE])
+            some += bytes(-len(some) % _ALIGNED)
+            crc = crc32(some, crc)
+            file.write(some, at)
+            at += len(some)
+    file.write(b"%08x" % crc, at)
+    with disk.step("rename", path):
+        os.rename(f"{path}.new", path)
+
+
+def discard(folder: str) -> None:
+    """Remove the cache of a folder, and one that was being written."""
+    path = os.path.join(folder, NAME)
+    disk.unlink(path)
+    disk.unlink(f"{path}.new")
+
+
+def read(folder: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | None:
+    """Return values and mapped arrays, or ``None`` where there is no cache or it does not check."""
+    try:
+        file = File(os.path.join(folder, NAME))
+    except FileNotFoundError:
+        return None
+    size = file.size
+    if size < len(_MAGIC) + 16:
+        return None
+    mapped: Any = np.frombuffer(mmap.mmap(file.fd, size, access=mmap.ACCESS_READ), np.uint8)
+    crc = 0
+    for start in range(0, size - 8, _PIECE):
+        crc = crc32(mapped[start : min(start + _PIECE, size - 8)], crc)
+    start = len(_MAGIC) + 8
+    if bytes(mapped[-8:]) != b"%08x" % crc or bytes(mapped[: len(_MAGIC)]) != _MAGIC:
+        return None
+    length = int(bytes(mapped[len(_MAGIC) : start]), 16)
+    head = orjson.loads(bytes(mapped[start : start + length]))
+    base = start + length
+    arrays = {}
+    for name, (dtype, at, count) in head["arrays"].items():
+        kind = np.dtype(dtype)
+        arrays[name] = mapped[base + at : base + at + count * kind.itemsize].view(kind)
+    return head["values"], arrays
+
+
+def size(folder: str) -> int:
+    """Return the bytes of a folder's cache."""
+    try:
+        return os.stat(os.path.join(folder, NAME)).st_size
+    except FileNotFoundError:
+        return 0

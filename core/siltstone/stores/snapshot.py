@@ -1,0 +1,159 @@
+"""A shelf as arrays, for the cache, and back. Names of what was removed are left out; so are its postings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..index.columns import Columns
+from ..index.ids import Ids, IdTable
+from ..index.postings import Block, Postings, merge
+from ..index.vectors import CodedVectors
+from .shelf import SPEC, Shelf
+from .view import ALIVE, Names
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+_CHANGING: Final = ("died", "place", "previous", "following", "slot", "common")
+"""Columns whose cells change in place: copied when the picture is taken."""
+_BESIDE: Final = ("previous", "following")
+"""Columns that hold rows near their own: kept as distances, 0 for none."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A shelf at one moment; taken quickly, turned into arrays at leisure."""
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    blocks: tuple[Block, ...]
+    ids: IdTable
+    sessions: tuple[str, ...]
+    speakers: tuple[str, ...]
+    refused: tuple[str, ...]
+    coded: CodedVectors | None
+    total: int
+    words: float
+    token: str
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.columns["number"])
+
+
+def take(shelf: Shelf) -> Picture:
+    """Return a picture of the shelf. No one may be writing."""
+    view = shelf.view
+    shelf.postings.seal()
+    columns = {name: cells.copy() if name in _CHANGING else cells for name, cells in view.rows.items()}
+    return Picture(
+        columns,
+        shelf.postings.snapshot().blocks,
+        shelf.ids.table(view.alive),
+        tuple(view.sessions.names),
+        tuple(view.speakers.names),
+        tuple(sorted(shelf.refused)),
+        None if view.vectors is None else view.vectors.coded(),
+        view.total,
+        view.words,
+        view.token,
+    )
+
+
+def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
+    """Return values and arrays for a cache."""
+    columns = picture.columns
+    alive = columns["died"] == ALIVE
+    kept = columns["place"] >= 0
+    constants: dict[str, Any] = {}
+    arrays: Arrays = {}
+    for name, cells in columns.items():
+        if name == "died":
+            cells = alive.astype(np.int8)
+        elif name == "origin":
+            cells = columns["number"] - cells
+        elif name in _BESIDE:
+            cells = np.where(cells >= 0, cells - np.arange(len(cells)), 0)
+        elif name not in ("number", "place"):
+            cells = np.where(kept, cells, np.zeros(1, cells.dtype))  # nothing is left of what was removed
+        if len(cells) and ((cells == cells[0]).all() or (cells != cells).all()):  # all the same, or all nan
+            constants[name] = cells[0].item()
+        else:
+            arrays[f"column.{name}"] = _narrow(cells)
+    block = merge(picture.blocks, ~alive)
+    arrays |= {
+        "postings.hashes": block.hashes,
+        "postings.starts": _narrow(block.starts),
+        "postings.packed": block.packed,
+    }
+    arrays |= {"ids.high": picture.ids.high, "ids.low": picture.ids.low, "ids.rows": picture.ids.rows}
+    values = {
+        "count": picture.count,
+        "constants": constants,
+        "sessions": _only(picture.sessions, columns["session"][kept]),
+        "speakers": _only(picture.speakers, columns["speaker"][kept]),
+        "refused": picture.refused,
+        "total": picture.total,
+        "words": picture.words,
+        "token": picture.token,
+    }
+    if picture.coded is not None:
+        coded = picture.coded
+        values["coded"] = {"dim": coded.dim, "starts": coded.starts}
+        arrays |= {f"coded.{n}": part for n, part in enumerate(coded.parts)}
+        arrays |= {"coded.rows": coded.rows, "coded.mean": coded.mean}
+    return values, arrays
+
+
+def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
+    """Put what a cache holds on an empty shelf."""
+    count = values["count"]
+    columns: Arrays = {}
+    for name, dtype in SPEC.items():
+        if name in values["constants"]:
+            value = values["constants"][name]
+            cells = np.full(count, np.nan if value is None else value, dtype)
+        else:
+            cells = arrays.get(f"column.{name}", np.empty(0)).astype(dtype)
+        if name == "died":
+            cells = np.where(cells > 0, ALIVE, 0).astype(dtype)
+        elif name == "origin":
+            cells = columns["number"] - cells
+        elif name in _BESIDE:
+            cells = np.where(cells != 0, cells + np.arange(count), -1).astype(dtype)
+        columns[name] = cells
+    block = Block(arrays["postings.hashes"], arrays["postings.starts"].astype(np.int64), arrays["postings.packed"])
+    coded = None
+    if "coded" in values:
+        starts = values["coded"]["starts"]
+        parts = tuple(arrays[f"coded.{n}"] for n in range(len(starts)))
+        coded = CodedVectors(values["coded"]["dim"], tuple(starts), parts, arrays["coded.rows"], arrays["coded.mean"])
+    shelf.restore(
+        Columns(SPEC, columns),
+        Ids(IdTable(arrays["ids.high"], arrays["ids.low"], arrays["ids.rows"])),
+        Postings([block] if len(block.hashes) else []),
+        Names(values["sessions"]),
+        Names(values["speakers"]),
+        set(values["refused"]),
+        coded,
+        (values["total"], values["words"]),
+    )
+
+
+def _narrow(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return integers in the narrowest type that holds them."""
+    if cells.dtype.kind not in "iu" or not len(cells):
+        return cells
+    low, high = int(cells.min()), int(cells.max())
+    fits = (t for t in (np.int8, np.int16, np.int32, np.int64) if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
+    return cells.astype(next(fits))
+
+
+def _only(names: tuple[str, ...], codes: npt.NDArray[Any]) -> list[str | None]:
+    """Return the names, without those that no row uses."""
+    used = set(np.unique(codes).tolist())
+    return [name if code in used else None for code, name in enumerate(names)]
