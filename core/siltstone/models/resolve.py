@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -19,8 +20,9 @@ def resolve_embedder(spec: Any) -> Embedder:
         from .e5 import E5Embedder
 
         return E5Embedder()
-    if isinstance(spec, Embedder):
-        return spec
+    if _implements(spec, "name", "dim", "embed_documents", "embed_query"):
+        embedder: Embedder = spec
+        return embedder
     if isinstance(spec, str):
         kind, _, model = spec.partition(":")
         if kind == "sentence-transformers" and model:
@@ -30,7 +32,7 @@ def resolve_embedder(spec: Any) -> Embedder:
         if kind == "openai" and model:
             from .openai import OpenAIEmbedder
 
-            name, url = split_url(model, spec)
+            name, url = split_url(model, kind)
             return OpenAIEmbedder(name, url)
         raise _refusal("embedder", spec, "'sentence-transformers:MODEL' or 'openai:MODEL@URL'")
     from .duck import embedder_of
@@ -44,20 +46,20 @@ def resolve_chat_model(spec: Any) -> ChatModel:
     ``"openai:MODEL@URL"`` (any OpenAI-compatible server); ``"ollama:MODEL[@URL]"``; a ``ChatModel``; a LlamaIndex
     ``LLM``; a LangChain ``BaseChatModel``. Raises ``ConfigurationError`` for anything else.
     """
-    if isinstance(spec, ChatModel):
-        return spec
+    if _implements(spec, "name", "complete") and not hasattr(spec, "chat"):  # LlamaIndex has another complete()
+        chat_model: ChatModel = spec
+        return chat_model
     if isinstance(spec, str):
         kind, _, model = spec.partition(":")
         if kind == "openai" and model:
             from .openai import OpenAIChatModel
 
-            name, url = split_url(model, spec)
+            name, url = split_url(model, kind)
             return OpenAIChatModel(name, url)
         if kind == "ollama" and model:
             from .ollama import OllamaChatModel
 
-            name, at, url = model.partition("@")
-            return OllamaChatModel(name, url) if at else OllamaChatModel(name)
+            return OllamaChatModel(*split_url(model, kind)) if "@http" in model else OllamaChatModel(model)
         raise _refusal("language model", spec, "'openai:MODEL@URL' or 'ollama:MODEL[@URL]'")
     from .duck import chat_model_of
 
@@ -72,9 +74,10 @@ def resolve_counter(spec: Any) -> TokenCounter:
         from .e5 import E5TokenCounter
 
         return E5TokenCounter()
-    if isinstance(spec, TokenCounter):
-        return spec
-    if callable(spec):
+    if _implements(spec, "count") and not isinstance(spec, (str, bytes, list, tuple)):
+        counter: TokenCounter = spec
+        return counter
+    if callable(spec) and not isinstance(spec, type):
         from .duck import CallableCounter
 
         return CallableCounter(spec)
@@ -87,8 +90,11 @@ def resolve_reranker(spec: Any) -> Reranker | None:
     ``None``: none; ``"sentence-transformers:MODEL"`` (a cross-encoder); ``"openai:MODEL@URL"`` (a server with
     ``/v1/rerank``); a ``Reranker``. Raises ``ConfigurationError`` for anything else.
     """
-    if spec is None or isinstance(spec, Reranker):
-        return spec
+    if spec is None:
+        return None
+    if _implements(spec, "name", "rerank"):
+        reranker: Reranker = spec
+        return reranker
     if isinstance(spec, str):
         kind, _, model = spec.partition(":")
         if kind == "sentence-transformers" and model:
@@ -98,20 +104,29 @@ def resolve_reranker(spec: Any) -> Reranker | None:
         if kind == "openai" and model:
             from .rerank import HttpReranker
 
-            name, url = split_url(model, spec)
+            name, url = split_url(model, kind)
             return HttpReranker(name, url)
     raise _refusal("reranker", spec, "'sentence-transformers:MODEL' or 'openai:MODEL@URL'")
 
 
-def split_url(model: str, spec: str) -> tuple[str, str]:
+def split_url(model: str, kind: str) -> tuple[str, str]:
     """Return name and address of ``MODEL@URL``; raises ``ConfigurationError`` where the address is missing."""
-    name, _, url = model.rpartition("@")
-    if not name or "://" not in url:
+    name, at, rest = model.partition("@http")
+    if not name or not at:  # the spec is not shown: a mistyped address may hold a password
         raise ConfigurationError(
-            f"{spec!r} names no server; write it as MODEL@URL, e.g. 'openai:bge-m3@http://localhost:8080'"
+            f"the {kind} model {name!r} names no server; write MODEL@URL, e.g. 'openai:bge-m3@http://localhost:8080'"
         )
-    return name, url
+    return name, "http" + rest
+
+
+def _implements(spec: Any, *members: str) -> bool:
+    """Return whether an object has the members of a contract, without asking any for its value: that may load a model."""
+    nothing = object()
+    return not isinstance(spec, type) and all(
+        inspect.getattr_static(spec, member, nothing) is not nothing for member in members
+    )
 
 
 def _refusal(what: str, spec: Any, accepted: str) -> ConfigurationError:
-    return ConfigurationError(f"{spec!r} is no {what} that siltstone knows; it takes {accepted}, or an object")
+    found = f"a {spec.partition(':')[0]!r} model" if isinstance(spec, str) else f"an object of {type(spec).__name__}"
+    return ConfigurationError(f"{found} is no {what} that siltstone knows; it takes {accepted}, or an object")
