@@ -33,13 +33,14 @@ def item_id(namespace: Namespace, key: str) -> str:
     return "item:" + hashlib.sha256(address.encode()).hexdigest()[:32]
 
 
-def item_metadata(op: PutOp, created_at: datetime, indexed: bool) -> dict[str, Any]:
-    """Return the metadata of the record that holds an item."""
+def item_metadata(op: PutOp, created_at: datetime, updated_at: datetime, indexed: bool) -> dict[str, Any]:
+    """Return the metadata of the record that holds an item. Its own dates: reading, which renews it, changes none."""
     return {
         "namespace": list(op.namespace),
         "key": op.key,
         "value": dict(op.value or {}),
         "created_at": created_at.isoformat(),
+        "updated_at": updated_at.isoformat(),
         "ttl": op.ttl,
         **in_namespace(op.namespace),
         "indexed": indexed,
@@ -63,7 +64,7 @@ def item_text(op: PutOp, fields: Sequence[str]) -> str:
 
 def is_item(record: Record) -> bool:
     """Return whether the record was written by a store: an application may keep records of this kind of its own."""
-    return {"namespace", "key", "value"} <= record.metadata.keys()
+    return {"namespace", "key", "value", "created_at", "updated_at", "ttl"} <= record.metadata.keys()
 
 
 def to_item(record: Record) -> Item:
@@ -117,7 +118,7 @@ def _item_fields(record: Record) -> dict[str, Any]:
         "key": held["key"],
         "value": dict(held["value"]),
         "created_at": datetime.fromisoformat(held["created_at"]),
-        "updated_at": record.updated_at or record.stored_at,
+        "updated_at": datetime.fromisoformat(held["updated_at"]),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
-from typing import Final
+from typing import Any, Final
 
 from langgraph.store.base import (
     GetOp,
@@ -120,17 +120,17 @@ class SiltstoneStore(AnyLabelStore):
             return
         now = self._now()
         text = item_text(op, self._fields)
-        written = {
+        written: dict[str, Any] = {
             "text": text or "/".join((*op.namespace, op.key)),  # a record needs one, if only to be listed by
             "expires_at": None if op.ttl is None else now + timedelta(minutes=op.ttl),
         }
         earlier = yield from self._record(id, expired=True)
+        created_at = now if earlier is None or self._expired(earlier) else to_item(earlier).created_at
+        written["metadata"] = item_metadata(op, created_at, now, bool(text))
         if earlier is None:
-            yield call("remember", kind="item", id=id, metadata=item_metadata(op, now, bool(text)), **written)
+            yield call("remember", kind="item", id=id, **written)
         else:
-            lives = not self._expired(earlier)
-            created_at = to_item(earlier).created_at if lives else now
-            yield call("update", id, metadata=item_metadata(op, created_at, bool(text)), **written)
+            yield call("update", id, **written)
 
     def _search(self, op: SearchOp) -> Steps[list[SearchItem]]:
         wanted = op.offset + op.limit

@@ -258,6 +258,8 @@ class LangGraphStoreSuite:
             clock.advance(minutes=6)
             assert read()
         clock.advance(minutes=6)
-        assert store.get(DOCS, "a", refresh_ttl=False)
+        item = store.get(DOCS, "a", refresh_ttl=False)
+        assert item is not None
+        assert item.updated_at == item.created_at
         clock.advance(minutes=6)
         assert store.get(DOCS, "a") is None

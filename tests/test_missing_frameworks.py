@@ -1,0 +1,80 @@
+"""Adapters whose framework is not installed say so in one sentence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+ADAPTERS = {
+    "llama_index_siltstone": (
+        ["SiltstoneMemory", "SiltstoneMemoryBlock", "SiltstoneRetriever", "SiltstoneToolSpec", "export_faiss"],
+        ["llama_index"],
+        "llama-index",
+    ),
+    "langchain_siltstone": (
+        [
+            "SiltstoneChatMessageHistory",
+            "SiltstoneMemoryMiddleware",
+            "SiltstoneRetriever",
+            "SiltstoneStore",
+            "create_memory_tools",
+        ],
+        ["langchain", "langchain_core", "langgraph"],
+        "langchain",
+    ),
+}
+
+
+def run(program: str) -> str:
+    """Return what a program prints in a Python of its own."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_missing_framework_is_one_sentence_with_the_line_to_paste(adapter: str) -> None:
+    """Each name of the adapter imports without its framework, and using it names the extra."""
+    names, frameworks, extra = ADAPTERS[adapter]
+    program = textwrap.dedent(
+        f"""
+        import sys
+
+        class Absent:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] in {frameworks!r}:
+                    raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+        sys.meta_path.insert(0, Absent())
+        import {adapter} as adapter
+        from siltstone import MissingDependencyError
+
+        assert adapter.__all__ == sorted({names!r}), adapter.__all__
+        for name in adapter.__all__:
+            try:
+                getattr(adapter, name)
+            except MissingDependencyError as exc:
+                print(exc)
+        """
+    )
+    told = run(program).splitlines()
+    assert len(told) == len(names)
+    assert all(line.endswith(f'pip install "siltstone[{extra}]"') for line in told)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_importing_an_adapter_loads_no_framework(adapter: str) -> None:
+    """The framework is loaded when a name of the adapter is first used."""
+    _, frameworks, _ = ADAPTERS[adapter]
+    assert run(f"import sys, {adapter}; print([n for n in {frameworks!r} if n in sys.modules])") == "[]\n"
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_unknown_names_are_attribute_errors(adapter: str) -> None:
+    """An adapter refuses names that it does not have as any module would."""
+    module = __import__(adapter)
+    with pytest.raises(AttributeError, match="no attribute 'Memory'"):
+        module.Memory  # noqa: B018 - the access is the test
