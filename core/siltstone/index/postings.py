@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -125,19 +125,18 @@ def _sealed(active: Mapping[str, array[int]]) -> Block:
     return Block(hashes[order], _starts(lengths), packed)
 
 
-def merge(blocks: Sequence[Block], dead: npt.NDArray[np.bool_], out: Any = None) -> Block:
-    """Return one block of several that hold ascending ranges of rows, leaving out ``dead`` rows and empty terms.
-
-    ``out`` makes the array that is filled, given its length: for a merge into a mapped file.
-    """
+def merge(blocks: Sequence[Block], dead: npt.NDArray[np.bool_]) -> Block:
+    """Return one block of several that hold ascending ranges of rows, leaving out ``dead`` rows and empty terms."""
     trimmed = [_without(block, dead) for block in blocks]
-    hashes = np.unique(np.concatenate([block.hashes for block in trimmed]))
+    if len(trimmed) == 1:
+        return trimmed[0]
+    hashes = np.unique(np.concatenate([block.hashes for block in trimmed] or [np.empty(0, np.uint64)]))
     lengths = np.zeros(len(hashes), np.int64)
     places = [np.searchsorted(hashes, block.hashes) for block in trimmed]
     for block, place in zip(trimmed, places, strict=True):
         lengths[place] += np.diff(block.starts)
     starts = _starts(lengths)
-    packed: Packed = (out or (lambda size: np.empty(size, np.uint32)))(int(starts[-1]))
+    packed: Packed = np.empty(int(starts[-1]), np.uint32)
     cursor = starts[:-1].copy()
     for block, place in zip(trimmed, places, strict=True):
         _scatter(block, cursor[place], packed)
@@ -161,11 +160,12 @@ def _scatter(block: Block, targets: npt.NDArray[np.int64], out: Packed) -> None:
 def _without(block: Block, dead: npt.NDArray[np.bool_]) -> Block:
     if not dead.any() or not len(block.packed):
         return block
-    keep = ~dead[block.packed >> _COUNT_BITS]
+    keep = np.empty(len(block.packed), np.bool_)
+    for first in range(0, len(keep), _CHUNK):
+        keep[first : first + _CHUNK] = ~dead[block.packed[first : first + _CHUNK] >> _COUNT_BITS]
     if keep.all():
         return block
-    kept = np.concatenate(([0], np.cumsum(keep)))[block.starts]
-    lengths = np.diff(kept)
+    lengths = np.add.reduceat(keep, block.starts[:-1], dtype=np.int64)  # no term is without postings
     some = lengths > 0
     return Block(block.hashes[some], _starts(lengths[some]), block.packed[keep])
 

@@ -25,7 +25,7 @@ Source: TypeAlias = Callable[[Rows], Halves]
 
 FLAT_LIMIT: Final = 32_768
 """Rows up to which the index is flat: 3 ms a search, and exact for all rows."""
-_TAIL: Final = 4_096
+TAIL: Final = 4_096
 """Rows in the flat index that changes, before it is sealed."""
 _MOST_AT_ONCE: Final = 32_768
 _RERANK: Final = 4
@@ -62,9 +62,10 @@ class CodedVectors:
 class Vectors:
     """The index of one user's vectors of width ``dim``."""
 
-    def __init__(self, dim: int, source: Source) -> None:
+    def __init__(self, dim: int, source: Source, *, flat_limit: int = FLAT_LIMIT, tail: int = TAIL) -> None:
         self.dim = dim
         self._source = source
+        self._flat_limit, self._most = flat_limit, tail
         self._decode = faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
         self._rows: Rows = np.empty(0, np.int32)
         self._lock = Lock()
@@ -123,7 +124,7 @@ class Vectors:
                 yield from self._products()
             else:
                 yield some, floats @ self.mean
-            if self._tail.ntotal >= _TAIL:
+            if self._tail.ntotal >= self._most:
                 self._seal()
 
     def _append(self, rows: Rows, floats: Floats) -> None:
@@ -153,7 +154,7 @@ class Vectors:
     def _seal(self) -> None:
         """Move the tail to the sealed parts, merging those of like size; searches go on with the old ones."""
         parts = [*self._parts, _Part(self._tail, self._tail_start, True)]
-        if parts[-1].end > FLAT_LIMIT:
+        if parts[-1].end > self._flat_limit:
             parts = self._quantised(parts)
         while len(parts) > 1 and parts[-2].exact and parts[-2].index.ntotal < 2 * parts[-1].index.ntotal:
             parts[-2:] = [self._joined(parts[-2], parts[-1])]
