@@ -255,6 +255,7 @@ def _print(run: Run) -> None:
 def _figures_table(title: str, rows: list[Row]) -> Table:
     measures = list(rows[0].figures)
     made = table(("category", "n", *measures), title=title, right=("n", *measures))
+    made.columns[0].no_wrap = True
     for row in rows:
         made.add_row(row.category, str(row.questions), *(f"{figure.mean:.3f}" for figure in row.figures.values()))
     made.add_row("  95%", "", *(_bounds(figure) for figure in rows[-1].figures.values()))
@@ -265,9 +266,11 @@ def _difference_table(run: Run, change: dict[str, Interval]) -> Table:
     made = table(("measure", "difference", "95%", ""), title=f"{run.embedder} against the baseline")
     for name, figure in change.items():
         clear = figure.low > 0 or figure.high < 0
-        made.add_row(name, f"{figure.mean:+.3f}", _bounds(figure, "+"), "" if clear else "may be chance")
+        made.add_row(
+            name, f"{figure.mean:+.3f}", f"{figure.low:+.3f} to {figure.high:+.3f}", "" if clear else "may be chance"
+        )
     return made
 
 
-def _bounds(figure: Interval, sign: str = "") -> str:
-    return f"{figure.low:{sign}.3f} to {figure.high:{sign}.3f}"
+def _bounds(figure: Interval) -> str:
+    return "–".join(f"{bound:.3f}".removeprefix("0") for bound in (figure.low, figure.high))

@@ -15,11 +15,18 @@ from ..protocols import Embedder, Floats
 
 
 class Watched:
-    """An embedder that notes how long it took: ``document_seconds`` in all, ``query_seconds`` one by one."""
+    """An embedder that notes how long it took.
+
+    ``document_seconds`` is how long at least one thread was embedding documents; ``query_seconds`` holds the time of
+    each query; ``documents`` counts the texts that were embedded.
+    """
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
         self._lock = threading.Lock()
+        self._at_work = 0
+        self._since = 0.0
+        self.documents = 0
         self.document_seconds = 0.0
         self.query_seconds: list[float] = []
 
@@ -40,11 +47,18 @@ class Watched:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
-        began = time.perf_counter()
-        vectors = self._inner.embed_documents(texts)
         with self._lock:
-            self.document_seconds += time.perf_counter() - began
-        return vectors
+            self.documents += len(texts)
+            self._at_work += 1
+            if self._at_work == 1:
+                self._since = time.perf_counter()
+        try:
+            return self._inner.embed_documents(texts)
+        finally:
+            with self._lock:
+                self._at_work -= 1
+                if self._at_work == 0:
+                    self.document_seconds += time.perf_counter() - self._since
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a question, ``(dim,)``."""
