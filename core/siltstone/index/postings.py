@@ -99,10 +99,13 @@ class Postings:
         """Return the present state for readers; rows appended later are cut off by their number."""
         return Snapshot(self._blocks, self._active)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the active table is large enough to be sealed."""
+        return self._size >= _SEAL_AT
+
     def tidy(self, dead: npt.NDArray[np.bool_]) -> None:
-        """Seal and merge what has grown enough, without the rows that are ``dead``."""
-        if self._size < _SEAL_AT:
-            return
+        """Seal the active table and merge blocks of like size, without the rows that are ``dead``."""
         self.seal()
         blocks = list(self._blocks)
         while len(blocks) > 1 and len(blocks[-2].packed) < 2 * len(blocks[-1].packed):

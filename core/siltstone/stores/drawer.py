@@ -22,7 +22,8 @@ from .frames import Frame
 from .lock import FileLock
 from .log import Log, Vanished
 from .plan import Planned, Refusals, plan
-from .shelf import Item, Shelf
+from .rows import Item
+from .shelf import Shelf
 from .vectorfile import VectorFile, drop_others, listed
 
 _AT_ONCE: Final = 4_096

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..index.columns import Columns
 from ..records import KINDS
-from .view import ALIVE
+from .rows import ALIVE
 
 _TURN: Final = KINDS.index("turn")
 _FAR: Final = 64

@@ -15,7 +15,8 @@ from ..protocols import Commit, Fingerprint, Floats, Put, Stored, StoreStats
 from ..records import Record
 from .codec import decode
 from .plan import Planned, Refusals, plan
-from .shelf import Item, Shelf
+from .rows import Item
+from .shelf import Shelf
 from .shelves import ShelfStore, check_user_id, counts, same_space
 
 LOCATION: Final = ":memory:"

@@ -7,10 +7,8 @@ the published ``View`` and no lock.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,55 +17,14 @@ from ..index.columns import Columns
 from ..index.ids import Ids
 from ..index.postings import Postings
 from ..index.vectors import CodedVectors, Halves, Rows, Vectors
-from ..protocols import UNKNOWN, Stored
-from ..records import KINDS, ROLES, TURN_PREFIX, Record, micros
-from ..text.keys import lexical_key, text_hash
-from ..text.tokenize import terms
-from ..text.traits import traits
+from ..protocols import Stored
+from ..records import TURN_PREFIX
 from .links import Links
-from .view import ALIVE, MESSAGE, NEVER, RECORD, Names, View, metadata_term, source_term
-
-SPEC: Final = {
-    "number": "i8",  # of the frame: the row's key, ascending
-    "origin": "i8",  # number of the item's first version
-    "place": "i8",  # where the document lies
-    "died": "i4",
-    "older": "i4",  # row of the version before, or -1
-    "version": "i4",
-    "flags": "u1",
-    "session": "i4",
-    "kind": "i1",
-    "role": "i1",
-    "speaker": "i4",
-    "said_at": "i8",
-    "occurred_at": "i8",
-    "valid_until": "i8",
-    "expires_at": "i8",
-    "importance": "f4",
-    "traits": "u1",
-    "text_hash": "i8",
-    "lengths": "f4",
-    "previous": "i4",
-    "following": "i4",
-    "slot": "i4",  # where the vector lies, or -1
-    "common": "f4",
-}
-"""The columns of a shelf and their types."""
-_KIND: Final = {kind: code for code, kind in enumerate(KINDS)}
-_ROLE: Final = {role: code for code, role in enumerate(ROLES)}
+from .rows import ALIVE, RECORD, SPEC, Item, row_of
+from .view import Names, View
 
 _AT_ONCE: Final = 32_768
 """Vectors read at once."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """An item to be shelved: the number and place of its frame, and the number of its first version."""
-
-    number: int
-    place: int
-    origin: int
-    stored: Stored
 
 
 class Shelf:
@@ -92,7 +49,7 @@ class Shelf:
         self.refused: set[str] = set()
         self.revision = 0
         self._links = Links(self.rows)
-        self._alive = 0
+        self._records = 0
         self._words = 0.0
         self.view = self._view("empty")
 
@@ -115,7 +72,7 @@ class Shelf:
         """Take over what a cache kept: columns, indexes, names, and the number of records and their words."""
         self.rows, self.ids, self.postings = rows, ids, postings
         self.sessions, self.speakers, self.refused = sessions, speakers, refused
-        self._alive, self._words = counted
+        self._records, self._words = counted
         self._links = Links(rows)
         if coded is not None:
             self.vectors = Vectors.restored(coded, self._halves)
@@ -139,7 +96,8 @@ class Shelf:
         """Let readers see what has been applied, under the revision ``token``."""
         self.revision += 1
         self.view = self._view(token)
-        self.postings.tidy(self.view.dead)
+        if self.postings.is_full:
+            self.postings.tidy(self.view.dead)
 
     def _view(self, token: str) -> View:
         return View(
@@ -150,7 +108,7 @@ class Shelf:
             self.vectors,
             self.sessions,
             self.speakers,
-            self._alive,
+            self._records,
             self._words,
         )
 
@@ -182,79 +140,36 @@ class Shelf:
 
     def add(self, items: Sequence[Item]) -> None:
         """Append items in order of writing; not visible before ``publish``."""
-        first = self.rows.count
+        first, died = self.rows.count, self.revision + 1
         cells: dict[str, list[Any]] = {name: [] for name in SPEC}
-        counts: list[dict[str, int]] = []
-        died = self.revision + 1
         fresh: dict[str, int] = {}
         overtaken: list[int] = []
-        for row, item in enumerate(items, first):
-            id = item_id(item.stored)
-            older = fresh.get(id, self.ids.get(id))
-            if 0 <= older < first and self.rows["died"][older] != ALIVE:
-                older = -1  # removed, and written again
+        for number, item in enumerate(items, first):
+            older = fresh.get(item.id, self._alive(item.id))
             if older >= 0:
                 overtaken.append(older)
-            fresh[id] = row
-            counts.append(self._describe(item, older, cells))
+            fresh[item.id] = number
+            row = row_of(item, older)
+            for name, value in row.cells.items():
+                cells[name].append(value)
+            cells["session"].append(self.sessions.code(row.session))
+            cells["speaker"].append(self.speakers.code(row.speaker))
+            self.postings.add(number, row.terms)
         self.rows.append(cells, len(items))
-        for row, terms_of in enumerate(counts, first):
-            self.postings.add(row, terms_of)
         for older in overtaken:
             if older < first:
                 self._count(older, -1)
             self._die(older, died)
         self.ids.update(fresh)
-        alive = [row for row in range(first, self.rows.count) if self.rows["died"][row] == ALIVE]
-        for row in alive:
-            self._count(row, 1)
+        alive = [number for number in range(first, self.rows.count) if self.rows["died"][number] == ALIVE]
+        for number in alive:
+            self._count(number, 1)
         self._links.insert(alive)
 
-    def _describe(self, item: Item, older: int, cells: dict[str, list[Any]]) -> dict[str, int]:
-        """Append one row's cells and return the counts of its terms."""
-        record, message = item.stored.record, item.stored.message
-        counts: dict[str, int] = {}
-        words = 0
-        if record is not None:
-            found = terms(lexical_key(record))
-            words = len(found)
-            counts = Counter(found)
-            for key, value in record.metadata.items():
-                counts[metadata_term(key, value)] = 1
-            if record.kind != "turn":
-                for source in record.source_ids:
-                    counts[source_term(source)] = 1
-        said = message.created_at if message is not None else record.created_at if record is not None else None
-        said = said or (record.created_at if record is not None else None)
-        session = message.session_id if message is not None else record.session_id if record is not None else None
-        values = (
-            item.number,
-            item.origin,
-            item.place,
-            ALIVE,
-            older,
-            item.stored.version,
-            (RECORD if record is not None else 0) | (MESSAGE if message is not None else 0),
-            self.sessions.code(session),
-            _KIND[record.kind] if record is not None else -1,
-            _ROLE[message.role] if message is not None else _ROLE.get((record.role or "") if record else "", -1),
-            self.speakers.code(record.speaker if record is not None else None),
-            micros(said) if said is not None else UNKNOWN,
-            micros(record.occurred_at) if record is not None and record.occurred_at else UNKNOWN,
-            micros(record.valid_until) if record is not None and record.valid_until else UNKNOWN,
-            micros(record.expires_at) if record is not None and record.expires_at and not record.pinned else NEVER,
-            record.importance if record is not None and record.importance is not None else np.nan,
-            traits(record.text) if record is not None else 0,
-            text_hash(record.text) if record is not None else 0,
-            words,
-            -1,
-            -1,
-            -1,
-            np.nan,
-        )
-        for column, value in zip(cells.values(), values, strict=True):
-            column.append(value)
-        return counts
+    def _alive(self, id: str) -> int:
+        """Return the row of an item, or -1 if there is none or it was removed."""
+        row = self.ids.get(id)
+        return row if row >= 0 and self.rows["died"][row] == ALIVE else -1
 
     def remove(self, numbers: Iterable[int]) -> list[int]:
         """Let rows die by the numbers of their frames, all versions of their items named; return the live ones."""
@@ -320,21 +235,12 @@ class Shelf:
 
     def _count(self, row: int, sign: int) -> None:
         if self.rows["flags"][row] & RECORD:
-            self._alive += sign
+            self._records += sign
             self._words += sign * float(self.rows["lengths"][row])
 
     def _die(self, row: int, died: int) -> None:
         self.rows["died"][row] = died
         self._links.take_out(row)
-
-
-def item_id(stored: Stored) -> str:
-    """Return the id under which an item is kept."""
-    if stored.message is not None and stored.message.id is not None:
-        return stored.message.id
-    record: Record | None = stored.record
-    assert record is not None
-    return record.id
 
 
 def _no_vectors(slots: Rows) -> Halves:

@@ -16,8 +16,9 @@ from ..records import KINDS, Message, Record, SessionInfo
 from ..text.keys import dense_key
 from .codec import time_of
 from .plan import half
+from .rows import source_term
 from .shelf import Shelf
-from .view import View, source_term
+from .view import View
 
 SAME_SPACE: Final = 0.99
 """Cosine of two probes of one embedding space: admits another engine of the same model, and no other model."""

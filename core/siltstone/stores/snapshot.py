@@ -13,8 +13,9 @@ from ..index.columns import Columns
 from ..index.ids import Ids, IdTable
 from ..index.postings import Block, Postings, merge
 from ..index.vectors import CodedVectors
-from .shelf import SPEC, Shelf
-from .view import ALIVE, Names
+from .rows import ALIVE, SPEC
+from .shelf import Shelf
+from .view import Names
 
 Arrays = dict[str, npt.NDArray[Any]]
 

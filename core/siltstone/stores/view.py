@@ -15,27 +15,10 @@ from ..index.vectors import Vectors
 from ..protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
 from ..records import KINDS, micros
 from ..text.traits import ASKS
-from .codec import canonical
+from .rows import MESSAGE, RECORD, metadata_term
 
-ALIVE: Final = np.iinfo(np.int32).max
-"""``died`` of a row that is alive."""
-NEVER: Final = np.iinfo(np.int64).max
-RECORD: Final = 1
-"""Flag of a row that can be found."""
-MESSAGE: Final = 2
-"""Flag of a row that is a message of a session."""
 _LEXICAL_DEPTH: Final = 1_000
 """Rows matched by words whose cosine is computed too, where not all are; the best by a rough score."""
-
-
-def metadata_term(key: str, value: Any) -> str:
-    """Return the reserved posting term of a metadata value."""
-    return f"\0m{key}\0{canonical(value)}"
-
-
-def source_term(source_id: str) -> str:
-    """Return the reserved posting term of records that rest on a source."""
-    return f"\0s{source_id}"
 
 
 class Names:

@@ -1,0 +1,160 @@
+"""What a row of a shelf holds: the columns, and how an item becomes one row and its terms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+
+from ..protocols import UNKNOWN, Stored
+from ..records import KINDS, ROLES, Record, micros
+from ..text.keys import lexical_key, text_hash
+from ..text.tokenize import terms
+from ..text.traits import traits
+from .codec import canonical
+
+SPEC: Final = {
+    "number": "i8",  # of the frame: the row's key, ascending
+    "origin": "i8",  # number of the item's first version
+    "place": "i8",  # where the document lies, -1 when it has gone
+    "died": "i4",  # the publication since which it is dead, or ALIVE
+    "older": "i4",  # row of the version before, or -1
+    "version": "i4",
+    "flags": "u1",  # RECORD, MESSAGE
+    "session": "i4",
+    "kind": "i1",
+    "role": "i1",
+    "speaker": "i4",
+    "said_at": "i8",
+    "occurred_at": "i8",
+    "valid_until": "i8",
+    "expires_at": "i8",  # NEVER for pinned ones too
+    "importance": "f4",
+    "traits": "u1",
+    "text_hash": "i8",
+    "lengths": "f4",
+    "previous": "i4",
+    "following": "i4",
+    "slot": "i4",  # where the vector lies, or -1
+    "common": "f4",
+}
+"""The columns of a shelf and their types."""
+ALIVE: Final = np.iinfo(np.int32).max
+"""``died`` of a row that is alive."""
+NEVER: Final = np.iinfo(np.int64).max
+"""``expires_at`` of a row that does not expire."""
+RECORD: Final = 1
+"""Flag of a row that can be found."""
+MESSAGE: Final = 2
+"""Flag of a row that is a message of a session."""
+_KIND: Final = {kind: code for code, kind in enumerate(KINDS)}
+_ROLE: Final = {role: code for code, role in enumerate(ROLES)}
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item to be shelved: the number and place of its frame, and the number of its first version."""
+
+    number: int
+    place: int
+    origin: int
+    stored: Stored
+
+    @property
+    def id(self) -> str:
+        """The id under which it is kept."""
+        return item_id(self.stored)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of one row but for its links and vector, names not yet coded, and the counts of its terms."""
+
+    cells: Mapping[str, Any]
+    session: str | None
+    speaker: str | None
+    terms: Mapping[str, int]
+
+
+def item_id(stored: Stored) -> str:
+    """Return the id under which an item is kept."""
+    if stored.message is not None and stored.message.id is not None:
+        return stored.message.id
+    assert stored.record is not None
+    return stored.record.id
+
+
+def metadata_term(key: str, value: Any) -> str:
+    """Return the reserved posting term of a metadata value."""
+    return f"\0m{key}\0{canonical(value)}"
+
+
+def source_term(source_id: str) -> str:
+    """Return the reserved posting term of records that rest on a source."""
+    return f"\0s{source_id}"
+
+
+def row_of(item: Item, older: int) -> Row:
+    """Return the row of an item whose version before is the row ``older``, or -1."""
+    message, record = item.stored.message, item.stored.record
+    words = terms(lexical_key(record)) if record is not None else []
+    cells: dict[str, Any] = {
+        "number": item.number,
+        "origin": item.origin,
+        "place": item.place,
+        "died": ALIVE,
+        "older": older,
+        "version": item.stored.version,
+        "flags": (RECORD if record is not None else 0) | (MESSAGE if message is not None else 0),
+        "kind": -1,
+        "role": -1,
+        "said_at": UNKNOWN,
+        "occurred_at": UNKNOWN,
+        "valid_until": UNKNOWN,
+        "expires_at": NEVER,
+        "importance": np.nan,
+        "traits": 0,
+        "text_hash": 0,
+        "lengths": len(words),
+        "previous": -1,
+        "following": -1,
+        "slot": -1,
+        "common": np.nan,
+    }
+    session, speaker = None, None
+    if record is not None:
+        session, speaker = record.session_id, record.speaker
+        cells["kind"] = _KIND[record.kind]
+        cells["role"] = _ROLE.get(record.role or "", -1)
+        cells["said_at"] = micros(record.created_at)
+        cells["occurred_at"] = _instant(record.occurred_at, UNKNOWN)
+        cells["valid_until"] = _instant(record.valid_until, UNKNOWN)
+        cells["expires_at"] = _instant(None if record.pinned else record.expires_at, NEVER)
+        cells["traits"] = traits(record.text)
+        cells["text_hash"] = text_hash(record.text)
+        if record.importance is not None:
+            cells["importance"] = record.importance
+    if message is not None:
+        session = message.session_id
+        cells["role"] = _ROLE[message.role]
+        cells["said_at"] = _instant(message.created_at, cells["said_at"])
+    return Row(cells, session, speaker, Counter(words) if record is None else _counts(words, record))
+
+
+def _counts(words: list[str], record: Record) -> Counter[str]:
+    """Return the counts of a record's words, and 1 for each reserved term; a turn is not found by its source."""
+    counts = Counter(words)
+    for key, value in record.metadata.items():
+        counts[metadata_term(key, value)] = 1
+    if record.kind != "turn":
+        for source in record.source_ids:
+            counts[source_term(source)] = 1
+    return counts
+
+
+def _instant(time: datetime | None, otherwise: int) -> int:
+    return otherwise if time is None else micros(time)
