@@ -114,13 +114,13 @@ def split_url(model: str, kind: str) -> tuple[str, str]:
     name, at, rest = model.partition("@http")
     if not name or not at:  # the spec is not shown: a mistyped address may hold a password
         raise ConfigurationError(
-            f"the {kind} model {name!r} names no server; write MODEL@URL, e.g. 'openai:bge-m3@http://localhost:8080'"
+            f"the {kind} model {name.partition('@')[0]!r} names no server; write MODEL@URL, e.g. 'openai:bge-m3@http://localhost:8080'"
         )
     return name, "http" + rest
 
 
 def _implements(spec: Any, *members: str) -> bool:
-    """Return whether an object has the members of a contract, without asking any for its value: that may load a model."""
+    """Return whether an object has the members of a contract, without asking for a value: that may load a model."""
     nothing = object()
     return not isinstance(spec, type) and all(
         inspect.getattr_static(spec, member, nothing) is not nothing for member in members
