@@ -69,6 +69,16 @@ class TieredMemory:
 
     Made by ``open``; ``for_user`` gives another user's view of the same open store. Thread-safe. Use it as a
     context manager, or ``close`` it; a memory that is not closed loses nothing that was acknowledged.
+
+    Conditions mean the same in every verb, and are joined by AND:
+
+    ``kinds``        one of ``records.KINDS``, or several
+    ``session_id``   one conversation; ``exclude_session_id`` all but one
+    ``since``, ``until``   when it happened, else when it was said; both inclusive
+    ``metadata``     top-level values that must be equal
+    ``exclude_ids``  ids of records or messages that are passed over
+    ``now``          the present, for expiry and for times in a query; default: the clock
+
     Times are aware ``datetime``s or ISO 8601 strings; naive ones are an ``InvalidInputError``.
     """
 
@@ -101,6 +111,7 @@ class TieredMemory:
     ) -> TieredMemory:
         """Open the memory at a location: a folder, or ``":memory:"``.
 
+        ``user_id``        whose memory it is; any text
         ``embedder``       ``None``: multilingual-e5-small, embedded, offline; ``"sentence-transformers:MODEL"``;
                            ``"openai:MODEL@URL"``; an ``Embedder``; a LlamaIndex ``BaseEmbedding``; a LangChain
                            ``Embeddings``; a callable from texts to vectors
@@ -111,6 +122,9 @@ class TieredMemory:
         ``token_counter``  ``None``: the embedded model's tokenizer; a ``TokenCounter``; a callable from text to int
         ``short_term``     where recent turns are kept; ``None``: in the store itself
         ``durability``     ``"fsync"``: an acknowledged write survives power loss; ``"os"``: it survives a kill
+        ``clock``          where the present comes from; ``None``: the machine
+        ``settings``       ``Settings``; ``None``: the defaults
+        ``key``, ``token`` encryption at rest, a service's bearer token: not in this release, and refused
         ``read_only``      refuse every write, and write no cache; ``create=False``: refuse to make a new store
 
         Raises ``ConfigurationError``, ``NotFoundError`` (nothing there and ``create=False``), ``ReadOnlyError``,
@@ -164,7 +178,8 @@ class TieredMemory:
     ) -> int:
         """Move the store to another embedder; return the number of vectors made.
 
-        The texts stay as they are. A run that was killed goes on where it stopped. ``progress(done, total)`` is
+        The texts stay as they are; ``embedder`` is what ``open`` takes, of ``settings`` ``embed_batch`` and
+        ``lock_timeout`` count. A run that was killed goes on where it stopped. ``progress(done, total)`` is
         called after each batch. While it runs, what has no vector yet is found by its words only.
         """
         settings = settings or Settings()
@@ -180,7 +195,7 @@ class TieredMemory:
             handle.close()
 
     def for_user(self, user_id: str) -> TieredMemory:
-        """Return another user's view of the same open store; closing it closes nothing."""
+        """Return the view of ``user_id`` on the same open store; closing it closes nothing."""
         return TieredMemory(self._engine, user_id, owner=False)
 
     def close(self) -> None:
@@ -235,6 +250,7 @@ class TieredMemory:
     ) -> list[str]:
         """Store messages of one session, all or none; return their stored ids, in order.
 
+        ``session_id``   the conversation that they belong to; any text
         ``messages``     ``Message``, ``(role, content)`` or ``{"role", "content"}``; roles are ``system``, ``user``,
                          ``assistant``, ``tool``
         ``created_at``   when those were said that carry no time of their own; default: now
@@ -275,7 +291,8 @@ class TieredMemory:
     ) -> str:
         """Store one record that is not a turn; return its id, which is ``id`` or a new one.
 
-        ``occurred_at`` is when what it tells happened; ``ttl`` (``timedelta`` or seconds) or ``expires_at`` when
+        ``kind`` is any of ``records.KINDS`` but ``turn``; ``session_id`` the conversation that it came from;
+        ``metadata`` JSON values of your own. ``occurred_at`` is when what it tells happened; ``ttl`` (``timedelta`` or seconds) or ``expires_at`` when
         it stops being read, unless ``pinned``; ``importance`` lies between 0 and 1; ``source_ids`` are messages or
         records that it rests on: it goes when they are forgotten. Raises ``NotFoundError`` for an unknown source,
         ``ConflictError`` for an ``id`` that is taken.
@@ -312,7 +329,8 @@ class TieredMemory:
     ) -> Record:
         """Change a record or turn; return its new version. What is not passed stays.
 
-        ``expires_at=None`` and ``importance=None`` take the value away; ``metadata`` replaces all of it. A turn
+        ``expires_at=None`` and ``importance=None`` take the value away; ``pinned`` keeps it from expiring;
+        ``metadata`` replaces all of it. A turn
         keeps its kind. Raises ``NotFoundError``.
         """
         engine = self._writable()
@@ -347,9 +365,10 @@ class TieredMemory:
     ) -> ForgetReport:
         """Remove memories for good, with their vectors, index entries and whatever was derived from them.
 
-        Conditions are joined by AND; none at all is an ``InvalidInputError``. ``ids`` are of messages or records;
-        ids that are not there are left out of the report. ``everything`` means all of this user, and takes no
-        condition beside it. When it returns, no file of the store contains the words.
+        Which ones: ``ids`` of messages or records (those that are not there are left out of the report),
+        ``session_id``, ``since``, ``until``, ``kinds``, ``metadata``; no condition at all is an
+        ``InvalidInputError``. ``everything`` means all of this user, and takes no condition beside it.
+        ``dry_run`` reports what would go, and removes nothing. When it returns, no file of the store contains the words.
         """
         engine = self._writable()
         where = self._where(kinds=kinds, since=since, until=until, session_id=session_id, metadata=metadata)
@@ -382,9 +401,9 @@ class TieredMemory:
     ) -> list[Hit]:
         """Return the ``top_k`` records that answer the query best, best first.
 
-        ``since`` and ``until`` bound when it happened, else when it was said, both inclusive. ``expand="source"``
-        returns the turns that a derived record rests on in its place. ``now`` anchors times in the query and
-        expiry; default: the clock. ``Hit.why`` names the parts of each score.
+        Conditions: ``kinds``, ``since``, ``until``, ``session_id``, ``exclude_session_id``, ``exclude_ids``,
+        ``metadata``. ``expand="source"`` returns the turns that a derived record rests on in its place. ``now``
+        anchors times in the query. ``Hit.why`` names the parts of each score, which sum to it.
         """
         engine = self._open_engine()
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
@@ -416,14 +435,14 @@ class TieredMemory:
         )
 
     def messages(self, session_id: str, *, limit: int | None = None, before: str | None = None) -> list[Message]:
-        """Return a session's messages in order; with ``limit`` the newest, with ``before`` those before that id."""
+        """Return the messages of ``session_id`` in order; with ``limit`` the newest, with ``before`` those before an id."""
         engine = self._open_engine()
         if limit is not None and limit < 0:
             raise InvalidInputError(f"limit must not be negative, not {limit!r}")
         return engine.store.messages(self._user_id, check_id(session_id, "session_id"), limit=limit, before=before)
 
     def window(self, session_id: str, *, max_tokens: int) -> list[Message]:
-        """Return working memory: the newest whole exchanges of a session within ``max_tokens``.
+        """Return working memory: the newest whole exchanges of ``session_id`` within ``max_tokens``.
 
         Always a valid chat sequence. See ``siltstone.tiers.working``.
         """
@@ -454,7 +473,10 @@ class TieredMemory:
         session_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Iterator[Record]:
-        """Yield records in order of writing, turns among them; expired ones are left out."""
+        """Yield records in order of writing, turns among them; expired ones are left out.
+
+        Conditions: ``kinds``, ``since``, ``until``, ``session_id``, ``metadata``.
+        """
         engine = self._open_engine()
         where = self._where(
             kinds=kinds,
@@ -512,6 +534,7 @@ class TieredMemory:
 
         ``query``       what to recall for; ``None`` recalls nothing and gives profile, summary and recent turns
         ``session_id``  the running session, whose newest turns are the section ``recent``
+        ``exclude_ids`` messages and records to leave out; ``now`` the present that the query speaks of
         ``sections``    which parts, of ``profile``, ``summary``, ``recalled``, ``recent``
 
         Whole entries only; what was left out is counted in ``omitted``. The text is fenced as data.
