@@ -292,7 +292,8 @@ class TieredMemory:
         """Store one record that is not a turn; return its id, which is ``id`` or a new one.
 
         ``kind`` is any of ``records.KINDS`` but ``turn``; ``session_id`` the conversation that it came from;
-        ``metadata`` JSON values of your own. ``occurred_at`` is when what it tells happened; ``ttl`` (``timedelta`` or seconds) or ``expires_at`` when
+        ``metadata`` JSON values of your own. ``occurred_at`` is when what it tells happened;
+        ``ttl`` (``timedelta`` or seconds) or ``expires_at`` when
         it stops being read, unless ``pinned``; ``importance`` lies between 0 and 1; ``source_ids`` are messages or
         records that it rests on: it goes when they are forgotten. Raises ``NotFoundError`` for an unknown source,
         ``ConflictError`` for an ``id`` that is taken.
@@ -368,7 +369,9 @@ class TieredMemory:
         Which ones: ``ids`` of messages or records (those that are not there are left out of the report),
         ``session_id``, ``since``, ``until``, ``kinds``, ``metadata``; no condition at all is an
         ``InvalidInputError``. ``everything`` means all of this user, and takes no condition beside it.
-        ``dry_run`` reports what would go, and removes nothing. When it returns, no file of the store contains the words.
+        ``dry_run`` reports what would go, and removes nothing.
+
+        When it returns, no file of the store contains the words.
         """
         engine = self._writable()
         where = self._where(kinds=kinds, since=since, until=until, session_id=session_id, metadata=metadata)
@@ -435,7 +438,7 @@ class TieredMemory:
         )
 
     def messages(self, session_id: str, *, limit: int | None = None, before: str | None = None) -> list[Message]:
-        """Return the messages of ``session_id`` in order; with ``limit`` the newest, with ``before`` those before an id."""
+        """Return the messages of ``session_id`` in order; with ``limit`` the newest, with ``before`` those before it."""
         engine = self._open_engine()
         if limit is not None and limit < 0:
             raise InvalidInputError(f"limit must not be negative, not {limit!r}")
