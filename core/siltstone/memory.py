@@ -438,7 +438,7 @@ class TieredMemory:
         )
 
     def messages(self, session_id: str, *, limit: int | None = None, before: str | None = None) -> list[Message]:
-        """Return the messages of ``session_id`` in order; with ``limit`` the newest, with ``before`` those before it."""
+        """Return the messages of ``session_id`` in order; ``limit`` gives the newest, ``before`` those before an id."""
         engine = self._open_engine()
         if limit is not None and limit < 0:
             raise InvalidInputError(f"limit must not be negative, not {limit!r}")
