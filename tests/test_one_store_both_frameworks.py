@@ -12,8 +12,7 @@ import pytest
 pytest.importorskip("langchain.agents")
 pytest.importorskip("llama_index.core")
 
-here = Path(__file__).parent
-sys.path.extend([str(here / "langchain"), str(here / "llama_index")])
+sys.path.extend(str(Path(__file__).parent / name) for name in ("langchain", "llama_index"))
 
 import langchain_script
 import llama_script

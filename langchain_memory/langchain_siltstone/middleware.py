@@ -25,6 +25,9 @@ from siltstone.twins import Steps, arun, call, run
 from .messages import to_message
 from .tools import create_memory_tools
 
+_PAGE = 64
+"""How many of a session's newest messages are looked through for what is stored already."""
+
 
 class MemoryState(AgentState[Any]):
     """An agent's state, and what the memory middlewares recalled for this run; that is never checkpointed."""
@@ -133,10 +136,15 @@ class SiltstoneMemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return text
 
     def _save(self, state: MemoryState, session_id: str) -> Steps[None]:
-        if self._store:
-            # Those that are stored already are left alone by their ids: a run that failed half-way is made up for.
-            said = [to_message(message) for message in state["messages"] if not _is_summary(message)]
-            yield from self._outbox.save(session_id, said)
+        if not self._store:
+            return
+        newest = yield from self._outbox.read(call("messages", session_id, limit=_PAGE), [])
+        stored = {message.id for message in newest}
+        messages = state["messages"]
+        # After the last one that is stored, so that a run that failed half-way is made up for; ids settle the rest.
+        start = next((n for n in range(len(messages), 0, -1) if messages[n - 1].id in stored), 0)
+        said = [to_message(message) for message in messages[start:] if not _is_summary(message)]
+        yield from self._outbox.save(session_id, said)
 
     def _session(self, runtime: Runtime[Any]) -> str:
         if self._session_id is not None:

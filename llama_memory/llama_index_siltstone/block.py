@@ -21,6 +21,9 @@ from .transcript import unseen
 _SESSION = "session_id"
 """Argument and ``additional_kwargs`` key by which LlamaIndex's ``Memory`` names its conversation."""
 
+_PAGE = 64
+"""How many messages beside the queue's own are looked through for what is stored already."""
+
 
 class SiltstoneMemoryBlock(BaseMemoryBlock[str]):
     """Stores what passes through a LlamaIndex ``Memory``, and recalls from it what the queue has dropped.
@@ -85,10 +88,11 @@ class SiltstoneMemoryBlock(BaseMemoryBlock[str]):
 
     def _store(self, messages: Sequence[Message], session_id: str) -> Steps[list[str]]:
         """Store what is new; return the ids of all that says the same as one of the messages, which are sent anyway."""
-        stored = yield from self._outbox.read(call("messages", session_id), None)
+        limit = 2 * len(messages) + _PAGE
+        stored = yield from self._outbox.read(call("messages", session_id, limit=limit), None)
         if stored is None:
             return []
-        ids = yield from self._outbox.save(session_id, unseen(stored, messages, session_id))
+        ids = yield from self._outbox.save(session_id, unseen(stored, messages))
         said = {content_key(message) for message in messages}
         return [m.id for m in stored if m.id and content_key(m) in said] + ids
 

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from siltstone import ConfigurationError, Message, TieredMemory
 from siltstone.outbox import Outbox
-from siltstone.tiers.restart import current, restart
+from siltstone.tiers.restart import RESTART, current, is_restart, restart
 from siltstone.tiers.working import OVERHEAD
 from siltstone.twins import Steps, arun, call, run
 
@@ -26,6 +26,11 @@ from .window import Insert, fit_window, with_recalled
 DEFAULT_TOKEN_LIMIT = 3000
 _LEAST_RECALL = 32
 """Below this many tokens nothing worth reading fits, and nothing is recalled."""
+
+_PAGES = (64, 256)
+"""How many of the newest messages are read at first: a window seldom holds more."""
+_CHARACTERS_PER_TOKEN = 5
+"""About what English spends; where a model's tokens are longer, the window may be a little shorter than it could."""
 
 
 def _new_session() -> str:
@@ -73,6 +78,7 @@ class SiltstoneMemory(BaseMemory):
 
     _outbox: Outbox = PrivateAttr()
     _known: list[Message] = PrivateAttr(default_factory=list)
+    _read_at: tuple[str | None, int | None] | None = PrivateAttr(default=None)
     _recalled: dict[tuple[str, str, int], str] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: Any, /) -> None:
@@ -224,7 +230,7 @@ class SiltstoneMemory(BaseMemory):
     def _get(self, input: str | ChatMessage | None, initial_token_count: int) -> Steps[list[ChatMessage]]:
         room = max(self.token_limit - initial_token_count, self.token_limit // 4)
         counter = self.memory.token_counter
-        said = yield from self._said()
+        said = yield from self._said(room)
         share = int(room * self.recall_share)
         window = fit_window(said, room - share, counter)
         query = text_of(input) or next((words(m).strip() for m in reversed(said) if m.role == "user"), "")
@@ -238,10 +244,21 @@ class SiltstoneMemory(BaseMemory):
         said = yield from self._said()
         return [to_chat_message(message) for message in said]
 
-    def _said(self) -> Steps[list[Message]]:
-        """Return the conversation: what is stored, or else was last time, and what waits to be stored."""
+    def _said(self, room: int | None = None) -> Steps[list[Message]]:
+        """Return the conversation: what is stored, or else was last time, and what waits to be stored.
+
+        With ``room`` only as much of its end is read as that many tokens can hold.
+        """
         yield from self._outbox.save(self.session_id)
-        self._known = yield from self._outbox.read(call("messages", self.session_id), self._known)
+        revision = yield from self._outbox.read(call("revision"), None)
+        if revision is None or (revision, room) != self._read_at:
+            for limit in (None,) if room is None else (*_PAGES, room // OVERHEAD + 1, None):
+                page = yield from self._outbox.read(call("messages", self.session_id, limit=limit), None)
+                if page is None:
+                    break
+                self._known, self._read_at = page, (revision, room)
+                if limit is None or len(page) < limit or _fills(page, room or 0, limit):
+                    break
         return current([*self._known, *self._outbox.held(self.session_id)])
 
     def _put(self, messages: Sequence[ChatMessage]) -> Steps[None]:
@@ -280,6 +297,14 @@ class SiltstoneMemory(BaseMemory):
         if plan.keep is not None:
             keep = [id or next(added, "") for id in plan.keep]
             yield from self._outbox.save(self.session_id, [restart(keep)])
+
+
+def _fills(page: Sequence[Message], room: int, limit: int) -> bool:
+    """Return whether the end of a conversation is as much of it as ``room`` tokens hold, and all that it keeps."""
+    ids = {message.id for message in page}
+    if any(id not in ids for message in page if is_restart(message) for id in (message.metadata or {})[RESTART]):
+        return False
+    return limit * OVERHEAD > room or sum(len(words(m)) for m in page) > _CHARACTERS_PER_TOKEN * room
 
 
 def _said_now(message: ChatMessage) -> Message:

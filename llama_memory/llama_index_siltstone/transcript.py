@@ -46,35 +46,31 @@ def plan_set(stored: Sequence[Message], wanted: Sequence[Message]) -> Plan:
     return Plan(tuple(m for m, id in zip(wanted, found, strict=True) if id is None), tuple(found))
 
 
-def unseen(stored: Sequence[Message], recent: Sequence[Message], session_id: str) -> tuple[Message, ...]:
-    """Return what of the newest messages of a conversation is not stored yet, with ids made from what they say.
+def unseen(stored: Sequence[Message], recent: Sequence[Message]) -> tuple[Message, ...]:
+    """Return what of the newest messages of a conversation is not stored yet.
 
     ``recent`` lies within ``stored``, or overlaps its end; where neither holds, since something in between was
-    forgotten, each message is new that is said more often than it is stored.
+    forgotten, each message is new that is said more often than it is stored. The ids come from what they follow and
+    what they say: two who find the same to be new store it once.
     """
     old, new = _keys(stored), _keys(recent)
     if any(old[n : n + len(new)] == new for n in range(len(old) - len(new), -1, -1)):
         return ()
     overlap = next((n for n in range(min(len(old), len(new)), 0, -1) if old[-n:] == new[:n]), 0)
-    if overlap:
-        return _named(recent[overlap:], stored, session_id)
+    fresh = range(overlap, len(new)) if overlap else _said_more_often(new, old)
+    after = stored[-1].id if stored else ""
+    return tuple(dataclasses.replace(recent[n], id=f"{after}>{i}:{new[n]}") for i, n in enumerate(fresh))
+
+
+def _said_more_often(new: Sequence[str], old: Sequence[str]) -> list[int]:
+    """Return the positions of what is said in ``new`` more often than in ``old``, the later times."""
     known = Counter(old)
     fresh = []
-    for message, key in zip(recent, new, strict=True):
+    for n, key in enumerate(new):
         known[key] -= 1
         if known[key] < 0:
-            fresh.append(message)
-    return _named(fresh, stored, session_id)
-
-
-def _named(messages: Sequence[Message], stored: Sequence[Message], session_id: str) -> tuple[Message, ...]:
-    """Give each message an id from its session, what it says, and how often that was said before."""
-    times = Counter(_keys(stored))
-    named = []
-    for message, key in zip(messages, _keys(messages), strict=True):
-        named.append(dataclasses.replace(message, id=f"{session_id}:{key}:{times[key]}"))
-        times[key] += 1
-    return tuple(named)
+            fresh.append(n)
+    return fresh
 
 
 def _keys(messages: Sequence[Message]) -> list[str]:

@@ -149,5 +149,5 @@ def test_unseen_is_what_continues_the_stored_messages(known: list[str], new: lis
     old = [Message("user", content) for content in known]
     fresh = [Message("user", content + "!") for content in new]
     recent = [*old[max(len(old) - shown, 0) :], *fresh]
-    assert [m.content for m in unseen(old, recent, "s")] == [m.content for m in fresh]
-    assert len({m.id for m in unseen(old, recent, "s")}) == len(fresh)
+    assert [m.content for m in unseen(old, recent)] == [m.content for m in fresh]
+    assert len({m.id for m in unseen(old, recent)}) == len(fresh)
