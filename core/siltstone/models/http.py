@@ -6,6 +6,7 @@ import json
 import os
 import random
 import time
+import weakref
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -119,6 +120,7 @@ class Endpoint:
             if self._api_key:
                 headers["Authorization"] = f"Bearer {self._api_key}"
             client = self._clients.setdefault(os.getpid(), httpx.Client(headers=headers))
+            weakref.finalize(self, client.close)
         return client
 
     def _address(self, path: str) -> str:

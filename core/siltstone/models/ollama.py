@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..records import Message
-from .http import Endpoint
+from .http import Endpoint, RefusedError
 
 
 class OllamaChatModel:
@@ -44,7 +44,12 @@ class OllamaChatModel:
         }
         if schema is not None:
             body["format"] = schema
-        answer = self._endpoint.post("/chat", body)
+        try:
+            answer = self._endpoint.post("/chat", body)
+        except RefusedError as exc:
+            if exc.status != 404:
+                raise
+            raise ModelError(f"{exc}; is the model there? ollama pull {self.name}") from exc
         try:
             content = answer["message"]["content"]
         except (KeyError, TypeError) as exc:
