@@ -54,8 +54,12 @@ def text_hash(text: str) -> int:
 
 
 def _times(record: Record) -> list[datetime]:
-    """Return when it happened and when it was said, each if known and telling, the former first."""
-    times = [record.occurred_at] if record.occurred_at else []
-    if record.kind not in _UNDATED and (not times or times[0].date() != record.created_at.date()):
-        times.append(record.created_at)
-    return times
+    """Return when it happened and when it was said, each if known and telling, the former first.
+
+    A memory told without saying when (``remember``) has been created as it was stored: that is no date of its own
+    beside the one on which it happened.
+    """
+    if record.occurred_at is None:
+        return [] if record.kind in _UNDATED else [record.created_at]
+    told = record.kind not in _UNDATED and record.created_at != record.stored_at
+    return [record.occurred_at, record.created_at] if told else [record.occurred_at]
