@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.llm import LLM
@@ -90,14 +91,15 @@ class SiltstoneMemory(BaseMemory):
     def open_memory(self) -> TieredMemory:
         """Open the store of a restored memory. Override it to give what is not saved: a key, an embedder object.
 
-        Raises ``ConfigurationError`` for ``":memory:"``, and what ``TieredMemory.open`` raises.
+        Raises ``ConfigurationError`` for ``":memory:"``, ``NotFoundError`` where the store is gone, and what else
+        ``TieredMemory.open`` raises.
         """
         if self.location == ":memory:":
             raise ConfigurationError(
                 "a memory in ':memory:' ends with the object that holds it and cannot be opened again from a saved "
                 "state; use a folder, e.g. SiltstoneMemory.from_defaults(location='./memory')"
             )
-        return TieredMemory.open(self.location, user_id=self.user_id, **self.options)
+        return TieredMemory.open(self.location, user_id=self.user_id, **{"create": False, **self.options})
 
     @classmethod
     def class_name(cls) -> str:
@@ -136,7 +138,7 @@ class SiltstoneMemory(BaseMemory):
             token_limit = DEFAULT_TOKEN_LIMIT if llm is None else llm.metadata.context_window * 3 // 4
         made = cls(
             memory=memory,
-            location=memory.location,
+            location=_saved_location(memory.location),
             user_id=memory.user_id,
             session_id=session_id or _new_session(),
             token_limit=token_limit,
@@ -310,6 +312,17 @@ def _fills(page: Sequence[Message], room: int, limit: int) -> bool:
 def _said_now(message: ChatMessage) -> Message:
     """Return the message with an id of its own: it is new, whatever was said or forgotten before."""
     return replace(to_message(message), id=secrets.token_hex(10))
+
+
+def _saved_location(location: str) -> str:
+    """Return where a store is for a process that runs in another folder; a password in a URL is left out."""
+    if location == ":memory:":
+        return location
+    if "://" not in location:
+        return os.path.abspath(os.path.expanduser(location))
+    url = urlsplit(location)
+    user, _, host = url.netloc.rpartition("@")
+    return url._replace(netloc=f"{user.partition(':')[0]}@{host}" if user else host).geturl()
 
 
 def _can_be_saved(name: str, value: Any) -> bool:

@@ -22,7 +22,8 @@ from llama_index.core.workflow import Context, JsonSerializer
 from llama_script import Script, text
 
 from llama_index_siltstone import SiltstoneMemory
-from siltstone import ConfigurationError, TieredMemory
+from llama_index_siltstone.memory import _saved_location
+from siltstone import ConfigurationError, NotFoundError, TieredMemory
 from siltstone.testing import HashEmbedder, WordCounter
 
 pytestmark = [
@@ -38,7 +39,7 @@ class HashedMemory(SiltstoneMemory):
     def open_memory(self) -> TieredMemory:
         """Open the store with that embedder."""
         return TieredMemory.open(
-            self.location, user_id=self.user_id, embedder=HashEmbedder(), token_counter=WordCounter(), **self.options
+            self.location, user_id=self.user_id, embedder=HashEmbedder(), token_counter=WordCounter(), create=False
         )
 
 
@@ -130,6 +131,30 @@ def test_open_memory_and_location_are_not_mixed(tiered: TieredMemory) -> None:
         SiltstoneMemory.from_defaults(tiered, embedder=HashEmbedder())
     with pytest.raises(ConfigurationError, match="pass either an open memory or location="):
         SiltstoneMemory.from_defaults(tiered, location="elsewhere")
+
+
+def test_restored_memory_finds_its_store_from_another_folder_or_says_that_it_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative location is saved in full; where no store is, none is made in its place."""
+    monkeypatch.chdir(tmp_path)
+    with TieredMemory.open("memory", embedder=HashEmbedder(), token_counter=WordCounter()) as tiered:
+        saved = HashedMemory.from_defaults(tiered, session_id="s").to_dict()
+    assert saved["location"] == str(tmp_path / "memory")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    HashedMemory.from_dict(saved).memory.close()
+    with pytest.raises(NotFoundError):
+        SiltstoneMemory.from_dict({**saved, "location": str(tmp_path / "gone")})
+    assert not (tmp_path / "gone").exists()
+
+
+def test_saved_location_holds_no_password() -> None:
+    """The URL of a server is saved without its password; who restores it has that from elsewhere."""
+    assert _saved_location("postgresql://alice:secret@host:5432/db?sslmode=require") == (
+        "postgresql://alice@host:5432/db?sslmode=require"
+    )
+    assert _saved_location("https://memory.example.com") == "https://memory.example.com"
 
 
 @pytest.mark.slow
