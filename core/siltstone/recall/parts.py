@@ -21,7 +21,7 @@ from .weights import CONTENDERS, HALF_LIFE_DAYS
 
 Array = npt.NDArray[np.float64]
 _DAY: Final = 86_400 * 1_000_000  # microseconds
-_SMALL: Final = 30  # rows: below this, what "all rows have in common" means little
+_SMALL: Final = 30  # rows: below this, what neighbours or all rows have in common means little
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ def evidence(candidates: Candidates, arms: Arms, rows: Ints) -> dict[str, Array]
     windows = arms.lexical.window[rows]
     return {
         "lexical.turn": turn.z(rows),
+        "lexical.own": arms.lexical.turn[rows] / (turn.best or 1.0) * _SMALL / (candidates.total + _SMALL),
         "lexical.window_best": windows / (window.best or 1.0),
         "lexical.coverage": windows / (arms.lexical.mass or 1.0),
         "dense": dense.z(rows),

@@ -16,7 +16,7 @@ from .arm import DEPTH, Arm
 from .lexical import bm25
 from .parts import Arms, evidence, form, recency, standing
 from .question import Question, name_terms
-from .weights import BY_HAND, FITTED, LONG, PASSAGE
+from .weights import BY_HAND, FEW, FITTED, LONG, PASSAGE
 
 Array = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
     rows = np.unique(np.concatenate([arm.pool(depth) for arm in (arms.turn, arms.window, arms.dense)]))
     parts = evidence(candidates, arms, rows) | form(candidates, question, arms, rows)
     parts |= standing(candidates, question, now, rows)
-    chosen = (PASSAGE if question.passage else FITTED) | BY_HAND
+    chosen = (PASSAGE if question.passage else FITTED | FEW) | BY_HAND
     weighted = {name: weight * parts[name] for name, weight in chosen.items() if name in parts}
     scores: Array = np.sum(list(weighted.values()), axis=0)
     weighted["recent"] = chosen["recent"] * recency(candidates, question, scores, rows)
