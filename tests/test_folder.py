@@ -229,3 +229,18 @@ def test_many_users_do_not_exhaust_open_files(tmp_path: Path) -> None:
         store.commit(f"u{n}", [said("m", "x", user=f"u{n}", seed=n)])
     assert len(os.listdir("/proc/self/fd")) < 400
     assert [m.content for m in store.messages("u0", "s")] == ["x"]
+
+
+def test_documents_go_on_in_another_file(tmp_path: Path) -> None:
+    """Past ``segment_size`` a new documents file is begun; all are read, by this store and by others, and compacted."""
+    store, other = FolderStore(tmp_path, segment_size=1_000), FolderStore(tmp_path)
+    for n in range(40):
+        (store if n % 3 else other).commit("u", [said(f"m{n:02}", f"text {n} " + "x" * 100, minute=n, seed=n)])
+        assert len(other.messages("u", "s")) == len(store.messages("u", "s")) == n + 1
+    assert len(list(tmp_path.rglob("docs.*"))) > 5
+    store.remove("u", [f"m{n:02}" for n in range(0, 40, 2)])
+    expected = [f"m{n:02}" for n in range(1, 40, 2)]
+    for one in (store, other, FolderStore(tmp_path)):
+        assert [m.id for m in one.messages("u", "s")] == expected
+        assert one.stats("u").health == ()
+        assert one.stats("u").pending_vectors == 0

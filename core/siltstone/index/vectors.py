@@ -200,31 +200,39 @@ class Vectors:
         rows = table[:end]
         if near is not None:
             _put(out, rows[tail_start:], *near)
-        wanted: list[Rows] = []
+        wanted = [np.empty(0, np.int32)]
         for part in parts:
             if part.exact:
                 _put(out, rows[part.start : part.end], *_all_of(part.index, query))
-            else:
-                wanted.append(self._proposed(part, query, depth, allowed, rows[part.start : part.end]))
-        if wanted:
-            missing = np.concatenate([*wanted, also()])
-            missing = np.unique(missing[np.isnan(out[missing])])
-            out[missing] = self.floats(self._source(missing)) @ query
+        coded = [part for part in parts if not part.exact]
+        if coded:
+            wanted = [self._proposed(coded, query, depth, allowed, rows), also()]
+        missing = np.unique(np.concatenate(wanted))
+        missing = missing[np.isnan(out[missing])]
+        out[missing] = self.floats(self._source(missing)) @ query
         return out
 
-    def _proposed(self, part: _Part, query: Floats, depth: int, allowed: Bools, rows: Rows) -> Rows:
-        inside = rows < len(allowed)
-        selected = allowed[np.where(inside, rows, 0)] & inside
-        k = min(max(_LEAST_PROPOSALS, _RERANK * depth), int(np.count_nonzero(selected)))
-        if not k:
-            return np.empty(0, np.int32)
-        bitmap = np.packbits(selected, bitorder="little")
-        selector: Any = faiss.IDSelectorBitmap  # FAISS's own types do not know its keyword arguments
-        parameters: Any = faiss.RaBitQSearchParameters
-        params = parameters(sel=selector(bitmap))
-        _, positions = part.index.search(query[None], k, params=params)
-        found: Rows = rows[positions[0][positions[0] >= 0]]
-        return found
+    def _proposed(self, parts: list[_Part], query: Floats, depth: int, allowed: Bools, rows: Rows) -> Rows:
+        """Return the allowed rows that look nearest by their codes, several times as many as are wanted."""
+        most = max(_LEAST_PROPOSALS, _RERANK * depth)
+        found, products = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
+        top = int(rows.max())
+        for part in parts:
+            here = rows[part.start : part.end]
+            selected = np.zeros(len(here), np.bool_)
+            inside = slice(None) if top < len(allowed) else here < len(allowed)  # rows written since are not in view
+            selected[inside] = allowed[here[inside]]
+            k = min(most, int(np.count_nonzero(selected)))
+            if k:
+                bitmap = np.packbits(selected, bitorder="little")
+                selector: Any = faiss.IDSelectorBitmap  # FAISS's own types do not know its keyword arguments
+                parameters: Any = faiss.RaBitQSearchParameters
+                near, positions = part.index.search(query[None], k, params=parameters(sel=selector(bitmap)))
+                found.append(here[positions[0][positions[0] >= 0]])
+                products.append(near[0][positions[0] >= 0])
+        nearest = np.argsort(-np.concatenate(products))[:most]
+        proposed: Rows = np.concatenate(found)[nearest]
+        return proposed
 
 
 def _all_of(index: Any, query: Floats) -> tuple[npt.NDArray[np.int64], Floats]:

@@ -39,12 +39,13 @@ UNFINISHED: Final = "unfinished"
 
 @dataclass(frozen=True)
 class Rules:
-    """How a store writes: its folder, whether commits are synced, whether it may write, how long it waits for locks."""
+    """How a store writes: where, synced or not, at all or not, seconds to wait for a lock, bytes of a segment."""
 
     root: str
     durable: bool
     writable: bool
     lock_timeout: float
+    segment_size: int
 
 
 class Drawer:
@@ -62,7 +63,14 @@ class Drawer:
         self._start()
 
     def _start(self) -> None:
-        log = Log(self.folder, self.user_id, durable=self._rules.durable, writable=self._rules.writable)
+        rules = self._rules
+        log = Log(
+            self.folder,
+            self.user_id,
+            durable=rules.durable,
+            writable=rules.writable,
+            segment_size=rules.segment_size,
+        )
         self._log = log  # the shelf knows the log, not the drawer: no cycle keeps files open
         self.shelf = Shelf(self.user_id, _reader(log, self.user_id), self._step)
         self._vectors: VectorFile | None = None
@@ -211,6 +219,7 @@ class Drawer:
             done = self._log.repair()
             if done:
                 self._notes.append(done)
+            self._log.make_ready()
             self._alone = True
         try:
             self._finish()

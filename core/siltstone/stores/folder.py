@@ -53,6 +53,8 @@ class FolderStore(ShelfStore):
     ``read_only``     write nothing, repair nothing
     ``lock_timeout``  seconds that a writer waits for another one of the same user, then ``StoreLockedError``
 
+    ``segment_size``  bytes after which a user's documents go on in another file
+
     Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, or
     for a folder that holds something else, ``StoreVersionError`` for a newer format.
     """
@@ -65,12 +67,13 @@ class FolderStore(ShelfStore):
         read_only: bool = False,
         create: bool = True,
         lock_timeout: float = 10.0,
+        segment_size: int = 64 << 20,
     ) -> None:
         if durability not in ("fsync", "os"):
             raise ConfigurationError(f"durability is 'fsync' or 'os', not {durability!r}")
         self._location = os.fspath(path)
         self._root = os.path.abspath(self._location)
-        self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout)
+        self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout, segment_size)
         self._guard = Lock()
         self._drawers: OrderedDict[str, Drawer] = OrderedDict()
         self._keeper: Thread | None = None

@@ -19,8 +19,6 @@ from . import disk
 from .disk import File
 from .frames import Damage, Frame, frame, is_unfinished, parse, scan, size_of
 
-SEGMENT_SIZE: Final = 64 << 20
-"""Bytes after which a new segment is begun."""
 _NAME: Final = re.compile(r"docs\.(\d{6})\.jsonl")
 _TAIL: Final = 64
 """Bytes before the end of what was read by which a log is known again."""
@@ -61,8 +59,10 @@ class News:
 class Log:
     """The segments of one user. Appending, repairing and rewriting need the user's lock."""
 
-    def __init__(self, folder: str, user_id: str, *, durable: bool, writable: bool) -> None:
-        self._folder, self._user_id, self._durable, self._writable = folder, user_id, durable, writable
+    def __init__(self, folder: str, user_id: str, *, durable: bool, writable: bool, segment_size: int) -> None:
+        """``segment_size``: bytes after which a new segment is begun."""
+        self._folder, self._user_id = folder, user_id
+        self._durable, self._writable, self._segment_size = durable, writable, segment_size
         self._segments: dict[int, Segment] = {}
         self._fresh_segment = False
         self.next_number = 1
@@ -212,59 +212,59 @@ class Log:
         self.torn = False
         return f"{os.path.basename(last.file.path)}: cut {extra} bytes of an unfinished write"
 
-    def append(self, documents: Sequence[bytes]) -> list[int]:
-        """Write documents as one commit, on disk when it returns; return their places.
-
-        What cannot be written whole is taken back, and the error raised.
-        """
+    def make_ready(self) -> None:
+        """Begin a new segment where one is due: ``next_number`` is what the next document gets."""
         last = self._last if self._segments else None
-        if last is None or last.end >= SEGMENT_SIZE or self._fresh_segment:
-            last = self._begin(last)
-        number, offset = self.next_number, last.end
+        if last is None or last.end >= self._segment_size or self._fresh_segment:
+            self._begin(last)
+
+    def append(self, documents: Sequence[bytes]) -> list[int]:
+        """Write documents as one commit, numbered from ``next_number``, on disk when it returns; return their places.
+
+        What cannot be written whole is taken back, and the error raised. ``make_ready`` comes first.
+        """
+        segment, number = self._last, self.next_number
+        offset = segment.end
         frames, places = [], []
-        if last.ragged:  # frames begin on a line of their own
+        if segment.ragged:  # frames begin on a line of their own
             frames.append(b"\n")
             offset += 1
         if not offset:
-            header = frame(0, self._introduction(last.number), True)
-            frames.append(header)
-            offset += len(header)
+            frames.append(frame(0, self._introduction(segment.number), True))
+            offset += len(frames[0])
         for position, document in enumerate(documents, 1):
             framed = frame(number, document, position == len(documents))
-            places.append(last.number << 32 | offset)
+            places.append(segment.number << 32 | offset)
             frames.append(framed)
             offset += len(framed)
             number += 1
-        self._write(last, b"".join(frames))
-        last.end, last.ragged, self.next_number = offset, False, number
+        self._write(segment, b"".join(frames))
+        segment.end, segment.ragged, self.next_number = offset, False, number
         return places
 
-    def _write(self, last: Segment, data: bytes) -> None:
-        writer = last.file
+    def _write(self, segment: Segment, data: bytes) -> None:
+        written = False
         try:
-            writer.write(data, last.end)
+            segment.file.write(data, segment.end)
+            written = True
             if self._durable:
-                writer.sync()
-                if not last.end:
+                segment.file.sync()
+                if not segment.end:
                     disk.sync_folder(self._folder)
         except SiltstoneError:
-            self._fresh_segment = last.end > 0  # readers may have seen it: never reuse these bytes
-            writer.truncate(last.end)
+            self._fresh_segment = written and segment.end > 0  # readers may have seen it: never reuse these bytes
+            segment.file.truncate(segment.end)
             raise
 
-    def _begin(self, last: Segment | None) -> Segment:
+    def _begin(self, last: Segment | None) -> None:
         """Announce and create the next segment."""
         number = 1 if last is None else last.number + 1
         if last is not None and not last.sealed:
-            self._fresh_segment = False
-            announcement = frame(self.next_number, orjson.dumps({"next": number}), True)
-            self._write(last, announcement)
-            last.end += len(announcement)
+            self.append([orjson.dumps({"next": number})])
             last.sealed = True
-            self.next_number += 1
+        self._fresh_segment = False
         file = File(self._path(number), write=True, create=True)
-        segment = self._segments[number] = Segment(number, file, file.inode)
-        return segment
+        self._segments[number] = Segment(number, file, file.inode)
 
     def _introduction(self, segment: int) -> bytes:
         self.born = self.born or os.urandom(4).hex()

@@ -49,6 +49,7 @@ class VectorFile:
         self._most = max(1_024, min(1 << _SLOT_BITS, _SEGMENT_SIZE // self._row.itemsize))
         self._files: dict[int, File] = {}
         self._maps: dict[int, npt.NDArray[Any]] = {}
+        self._good: dict[int, npt.NDArray[np.bool_]] = {}  # rows that have been checked once
         self._read = 0
         self.bad = 0
 
@@ -108,13 +109,20 @@ class VectorFile:
         for segment in np.unique(segments).tolist():
             here = np.flatnonzero(segments == segment)
             index = slots[here] & ((1 << _SLOT_BITS) - 1)
-            rows = self._mapped(segment, int(index.max()) + 1)[index]
-            out[here] = rows["half"]
-            bad = ~_check(rows)
-            if bad.any():
-                out[here[bad]] = np.nan
-                self.bad += int(np.count_nonzero(bad & (rows["number"] != 0)))
+            mapped = self._mapped(segment, int(index.max()) + 1)
+            self._check_once(segment, mapped, index)
+            out[here] = mapped["half"][index]
+            out[here[~self._good[segment][index]]] = np.nan
         return out
+
+    def _check_once(self, segment: int, mapped: npt.NDArray[Any], index: Rows) -> None:
+        good = self._good.setdefault(segment, np.zeros(self._most, np.bool_))
+        new = index[~good[index]]
+        if len(new):
+            rows = mapped[new]
+            checked = _check(rows)
+            good[new] = checked
+            self.bad += int(np.count_nonzero(~checked & (rows["number"] != 0)))
 
     def erase(self, numbers: npt.NDArray[np.int64]) -> None:
         """Overwrite the rows of these frames with zeros, on disk when it returns. Needs the user's lock."""

@@ -17,8 +17,10 @@ from ..records import KINDS, micros
 from ..text.traits import ASKS
 from .rows import MESSAGE, RECORD, metadata_term
 
-_LEXICAL_DEPTH: Final = 1_000
+_LEXICAL_DEPTH: Final = 500
 """Rows matched by words whose cosine is computed too, where not all are; the best by a rough score."""
+_ENOUGH: Final = 20_000
+"""Postings that the rough score looks at; common words add little to it."""
 
 
 class Names:
@@ -175,12 +177,16 @@ class View:
         return links
 
     def _promising(self, postings: tuple[tuple[Ints, Floats], ...], eligible: Bools) -> npt.NDArray[np.int32]:
-        """Return the rows that match best by words, roughly, and their neighbours."""
+        """Return the eligible rows that match best by words, roughly: by the rarer terms first."""
         score = np.zeros(self.count, np.float32)
-        for found, counts in postings:
+        looked_at = 0
+        for found, counts in sorted(postings, key=lambda posting: len(posting[0])):
+            if looked_at and looked_at + len(found) > _ENOUGH:
+                break
+            looked_at += len(found)
             score[found] += np.log1p(self.total / (len(found) + 1)) * counts / (counts + 1)
-        score *= eligible
         best = np.flatnonzero(score)
+        best = best[eligible[best]]
         if len(best) > _LEXICAL_DEPTH:
             best = best[np.argpartition(score[best], -_LEXICAL_DEPTH)[-_LEXICAL_DEPTH:]]
         return best.astype(np.int32)
