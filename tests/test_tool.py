@@ -63,7 +63,7 @@ def test_forget_takes_the_id_as_it_was_shown(memory: TieredMemory) -> None:
     memory.remember("Alice has a cat.", source_ids=turn.source_ids)
     tools = MemoryTools(memory)
     assert tools.forget("[nope]").startswith("Nothing was forgotten: there is no memory [nope].")
-    assert tools.forget(f" [{turn.id}] ") == f"Forgot [{turn.id}] and 1 memories derived from it."
+    assert tools.forget(f" [{turn.id}] ") == f"Forgot [{turn.id}], and 1 more that rested on it."
     assert list(memory.records()) == []
 
 

@@ -151,4 +151,4 @@ def _forgotten(id: str, report: ForgetReport) -> str:
     if not gone:
         return f"Nothing was forgotten: there is no memory [{id}]. Search for it first; its id stands in brackets."
     derived = len(report.derived) + len(report.partial)
-    return f"Forgot [{id}]" + (f" and {derived} memories derived from it." if derived else ".")
+    return f"Forgot [{id}]" + (f", and {derived} more that rested on it." if derived else ".")

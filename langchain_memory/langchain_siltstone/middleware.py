@@ -147,11 +147,19 @@ class SiltstoneMemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         yield from self._outbox.save(session_id, said)
 
     def _session(self, runtime: Runtime[Any]) -> str:
-        if self._session_id is not None:
-            return self._session_id
-        info = getattr(runtime, "execution_info", None)
-        thread = info.thread_id if info is not None else None
-        return str(thread or get_config().get("configurable", {}).get("thread_id") or "default")
+        return self._session_id or _thread_id(runtime) or "default"
+
+
+def _thread_id(runtime: Runtime[Any]) -> str | None:
+    """Return the run's thread, if it has one."""
+    info = getattr(runtime, "execution_info", None)
+    if info is not None and info.thread_id:
+        return str(info.thread_id)
+    try:
+        thread = get_config().get("configurable", {}).get("thread_id")
+    except RuntimeError:  # Python 3.10 does not hand the configuration to async nodes
+        return None
+    return str(thread) if thread else None
 
 
 def _extended(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:

@@ -19,7 +19,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
-from siltstone import Hit, NotFoundError, Record, TieredMemory
+from siltstone import ConflictError, Hit, NotFoundError, Record, TieredMemory
 from siltstone.protocols import Clock
 from siltstone.twins import Steps, arun, call, run
 
@@ -128,9 +128,12 @@ class SiltstoneStore(AnyLabelStore):
         created_at = now if earlier is None or self._expired(earlier) else to_item(earlier).created_at
         written["metadata"] = item_metadata(op, created_at, now, bool(text))
         if earlier is None:
-            yield call("remember", kind="item", id=id, **written)
-        else:
-            yield call("update", id, **written)
+            try:
+                yield call("remember", kind="item", id=id, **written)
+                return
+            except ConflictError:  # somebody else put it meanwhile; the last write counts
+                pass
+        yield call("update", id, **written)
 
     def _search(self, op: SearchOp) -> Steps[list[SearchItem]]:
         wanted = op.offset + op.limit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,14 @@ def test_reads_in_quick_succession_do_not_write(tmp_path: Path) -> None:
         clock.advance(minutes=5)
         store.get(DOCS, "a")
         assert memory.revision != before
+
+
+def test_one_item_put_by_many_threads_is_one_item(tiered: TieredMemory) -> None:
+    """Whoever comes last has written it; nobody gets an error."""
+    store = SiltstoneStore(tiered)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: store.put(DOCS, "a", {"n": n}), range(24)))
+    assert keys(store.search(DOCS)) == ["a"]
 
 
 def test_agent_reads_and_writes_its_store(tiered: TieredMemory) -> None:
