@@ -58,6 +58,8 @@ class SentenceTransformersEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
+        if not texts:
+            return np.empty((0, self.dim), np.float32)
         return self._encode(texts, self._document_prefix, ("document", "passage", "corpus"))
 
     def embed_query(self, text: str) -> Floats:
@@ -151,14 +153,19 @@ class _Lazy:
         make = self._choose(sentence_transformers)
         try:
             return make(self._name, device=self._device, local_files_only=True)
-        except (OSError, ValueError) as missing:  # not on this machine
+        except (OSError, ValueError) as exc:  # not on this machine
             if Path(self._name).exists():
-                raise ModelError(f"the folder {self._name!r} holds no model that can be loaded: {missing}") from missing
+                raise self._failure("loaded from its folder", exc) from exc
+        except (RuntimeError, AssertionError) as exc:  # the device
+            raise self._failure("loaded", exc) from exc
         log.warning("the model %r is not on this machine: downloading it from the Hugging Face hub", self._name)
         try:
             return make(self._name, device=self._device)
-        except (OSError, ValueError, RuntimeError) as exc:
-            raise ModelError(f"the model {self._name!r} can be neither found nor downloaded: {exc}") from exc
+        except (OSError, ValueError, RuntimeError, AssertionError) as exc:
+            raise self._failure("found here, nor downloaded", exc) from exc
+
+    def _failure(self, what: str, exc: Exception) -> ModelError:
+        return ModelError(f"the model {self._name!r} cannot be {what} ({exc}); nothing was changed")
 
 
 def _name_of(model: str | Path) -> str:
