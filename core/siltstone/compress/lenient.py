@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..text.wellformed import well_formed
+
 MAX_DEPTH: Final = 32
 MAX_STARTS: Final = 64
 """How many brackets of one answer are tried as the beginning of a value: prose is full of them."""
@@ -51,7 +53,7 @@ def find_values(answer: str) -> Iterator[Found]:
     text = _THOUGHT.sub("", _THINK.sub("", answer)).strip()
     try:
         # The strict reader is the faster one, and it knows best where it can read at all.
-        yield Found(json.loads(text))
+        yield Found(well_formed(json.loads(text)))
         return
     except (ValueError, RecursionError):
         pass
@@ -173,7 +175,7 @@ class _Reader:
             if char == "\\":
                 out.append(self.escape())
             elif char == closer and self.closes():
-                return _join_surrogates("".join(out))
+                return well_formed("".join(out))
             else:
                 out.append(char)
         self.cut = True
@@ -216,10 +218,3 @@ def _literal(word: str) -> Any:
         number = float(word)
         return number if math.isfinite(number) else word
     return word
-
-
-def _join_surrogates(text: str) -> str:
-    """Return the text with pairs of surrogates joined and lone ones replaced: they cannot be stored as UTF-8."""
-    if not any("\ud800" <= char <= "\udfff" for char in text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -2,7 +2,7 @@
 
 Budgeted maximum coverage by greedy steps (Takamura & Okumura 2009; the price exponent after Lin & Bilmes 2010):
 each term counts once, so a fragment that repeats what is kept is worth nothing (novelty), and terms that come back in
-the conversation weigh more (centrality). With vectors, a fragment near the centre of the conversation gains.
+the conversation weigh more (centrality). With vectors, a fragment far from the middle of the talk gains.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ from .speech import Utterance
 
 PRICE: Final = 0.7
 """Exponent of a fragment's tokens: at 1 only the tersest would win, at 0 only the longest."""
-NUMBER, NAME, COMMON, SPEAKER, QUESTION, ASSISTANT, CENTRE = 2.0, 1.5, 0.5, 0.2, 0.5, 0.6, 0.15
+NUMBER, NAME, COMMON, SPEAKER, QUESTION, ASSISTANT = 2.0, 2.0, 0.5, 0.2, 0.5, 0.6
 """Weights: numbers and names are asked about later; chat's common words, speakers' own names, questions and an
-assistant's words less so; ``CENTRE`` per standard deviation of nearness to the centre, where there are vectors."""
+assistant's words less so."""
+DISTINCT = 0.2
+"""With vectors, the gain per standard deviation of a fragment's distance from the centre of the conversation. What is
+near the centre is its small talk: the opposite sign costs five points of ``benchmarks/compression``."""
 
 _NAME: Final = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’]+|(?<=[“「《\"])[^”」》\"]+")
 _COMMON: Final = frozenset(
@@ -102,7 +105,7 @@ def _favour(said: Sequence[Utterance], pieces: Sequence[Fragment], vectors: Floa
         nearness = vectors @ vectors.mean(axis=0)
         spread = float(nearness.std())
         if spread > 0:
-            favour *= np.clip(1 + CENTRE * (nearness - nearness.mean()) / spread, 0.5, 1.5)
+            favour *= np.clip(1 - DISTINCT * (nearness - nearness.mean()) / spread, 0.5, 1.5)
     return [float(value) for value in favour]
 
 

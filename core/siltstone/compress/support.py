@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
 from ..records import Digest, DigestItem, unique
@@ -13,6 +14,7 @@ from ..text.tokenize import terms
 from .digest import LISTS
 from .modality import asks, asserted, negated
 from .speech import Utterance
+from .when import resolve
 
 ENOUGH: Final = 0.6
 """The share of an item's terms that its sources must hold. Lower lets in what is merely about the same things; higher
@@ -65,7 +67,7 @@ def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = (
     seen: set[str] = set()
     for field in LISTS:
         items: Sequence[DigestItem] = getattr(digest, field)
-        grounded = [_grounded(item, said, known) for item in items]
+        grounded = [_grounded(item, said, known, dated=field == "events") for item in items]
         # A text that comes twice, or in two lists, is one item: the first stays.
         kept[field] = tuple(
             item
@@ -76,21 +78,37 @@ def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = (
     return dataclasses.replace(digest, dropped=dropped, **kept)  # type: ignore[arg-type]
 
 
-def _grounded(item: DigestItem, said: Sequence[Utterance], known: tuple[str, ...]) -> DigestItem | None:
+def _grounded(item: DigestItem, said: Sequence[Utterance], known: tuple[str, ...], *, dated: bool) -> DigestItem | None:
     numbers = [int(label[1:]) - 1 for label in item.source_ids]
     cited = [said[number] for number in numbers if 0 <= number < len(said)]
     if cited and supported(item, cited, known=known):
-        return _resting_on(item, cited)
+        return _resting_on(item, cited, dated)
     want = set(terms(item.text))
     nearest = sorted(said, key=lambda one: -len(want.intersection(terms(one.text))))[:3]
     for one in nearest:
         if supported(item, [one], known=known):
-            return _resting_on(item, [one])
+            return _resting_on(item, [one], dated)
     return None
 
 
-def _resting_on(item: DigestItem, sources: Sequence[Utterance]) -> DigestItem:
-    return dataclasses.replace(item, source_ids=unique(id for source in sources for id in source.source_ids))
+def _resting_on(item: DigestItem, sources: Sequence[Utterance], dated: bool) -> DigestItem:
+    ids = unique(id for source in sources for id in source.source_ids)
+    return dataclasses.replace(item, source_ids=ids, occurred_at=_day(item, sources) if dated else None)
+
+
+def _day(item: DigestItem, sources: Sequence[Utterance]) -> datetime | None:
+    """Return the day of an event by its sources' own words; what the model wrote only decides between readings."""
+    want = set(terms(item.text))
+    days = []
+    for source in sources:
+        best = max(sentences(source.text), key=lambda one: len(want.intersection(terms(one))), default="")
+        days += [resolve(best, source.message.created_at, future=future) for future in (False, True)]
+    known = [day for day in days if day is not None]
+    if item.occurred_at is not None:
+        agreed = [day for day in known if day.date() == item.occurred_at.date()]
+        if agreed:
+            return agreed[0]
+    return known[0] if len({day.date() for day in known}) == 1 else None
 
 
 def _same_stance(text: str, want: set[str], sources: Sequence[Utterance]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ..text.sentences import sentences
@@ -74,9 +74,9 @@ _COMMON_HAN: Final = re.compile(
 )
 
 
-def topic(said: Sequence[Utterance], weights: Mapping[str, float], *, chinese: bool) -> str:
+def topic(said: Sequence[Utterance], *, chinese: bool) -> str:
     """Return the weightiest words that were said, at most ``WORDS``, as they were written, in order of appearance."""
-    scores = _han_words(said) if chinese else _words(said, weights)
+    scores = _han_words(said) if chinese else _words(said)
     text = "\n".join(one.text for one in said)
     chosen: list[str] = []
     for word in sorted(scores, key=lambda word: (-scores[word], word)):
@@ -87,8 +87,8 @@ def topic(said: Sequence[Utterance], weights: Mapping[str, float], *, chinese: b
     return ("、" if chinese else ", ").join(sorted(chosen, key=text.find))
 
 
-def _words(said: Sequence[Utterance], weights: Mapping[str, float]) -> dict[str, float]:
-    """Score words by weight, spread, and how often they stand like nouns; the commonest form is shown."""
+def _words(said: Sequence[Utterance]) -> dict[str, float]:
+    """Score words by how often and how widely they come, and by how often they stand like nouns; the commonest form is shown."""
     forms: dict[str, Counter[str]] = {}
     nouns: Counter[str] = Counter()
     places: dict[str, set[int]] = {}
@@ -117,9 +117,7 @@ def _words(said: Sequence[Utterance], weights: Mapping[str, float]) -> dict[str,
         count = sum(shown.values())
         early = EARLY if min(places[stem]) < 2 else 1.0
         spread = math.log(1 + len(places[stem])) * math.log(1 + count)
-        scores[min(shown, key=lambda word: (-shown[word], word))] = (
-            weights.get(stem, 1.0) * spread * (0.5 + NOUN * nouns[stem] / count) * early
-        )
+        scores[min(shown, key=lambda word: (-shown[word], word))] = spread * (0.5 + NOUN * nouns[stem] / count) * early
     return scores
 
 

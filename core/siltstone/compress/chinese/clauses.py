@@ -37,7 +37,7 @@ _SELF: Final = re.compile(r"^(?:我们家?|我自己|我本人|咱们?家?|俺�
 _RELATION: Final = re.compile(
     rf"^(?P<whose>我们?家?的?|咱们?家?的?|俺家?|他的?|她的?)(?P<which>那个?|这个?|大|小|二|前|亲|高中|大学"
     rf"|公司|以前的?|最好的)*(?P<relation>{CHINESE_PATTERN})(?P<second>的?(?:{CHINESE_PATTERN}))?(?!们|节"
-    rf"|镇|店|号|年)(?P<name>{_NAME}{_VERBAL})?"
+    rf"|镇|店|号|年)(?P<name>[小老阿](?![区学家师板婆公孩狗猫组时])[\u4e00-\u9fff]|{_NAME}{_VERBAL})?"
 )
 _BARE_RELATION: Final = re.compile(
     r"^(?P<relation>爸爸|妈妈|爸妈|爸|妈|奶奶|爷爷|外婆|外公|姥姥|姥爷|老公|老婆|媳妇儿?|儿子|女儿|闺女"
@@ -145,7 +145,7 @@ def _relative(match: re.Match[str], people: People) -> str:
 ANYWHERE: Final = re.compile(
     rf"(?P<whose>我们?家?的?|他的?|她的?)(?P<which>那个?|大|小|二|前|高中|大学"
     rf"|公司)?(?P<relation>{CHINESE_PATTERN})(?P<second>的?(?:{CHINESE_PATTERN}))?(?!们|节|镇|店|号"
-    rf"|年)(?P<name>{_NAME}{_VERBAL})?"
+    rf"|年)(?P<name>[小老阿](?![区学家师板婆公孩狗猫组时])[\u4e00-\u9fff]|{_NAME}{_VERBAL})?"
 )
 _CALLED: Final = re.compile(
     r"(?:名字|小名|大名)?(?:就?叫|名叫|叫做)(?P<name>[\u4e00-\u9fffA-Za-z·]{1,6}?)(?=的|了|$|[，,。！!]|在|是)"
@@ -167,7 +167,12 @@ def note_mentions(text: str, people: People) -> None:
     for match in _YOURS.finditer(text):
         people.related(CHINESE[match["relation"]], None, people.listener or "user")
     called = _CALLED.search(text)
-    if called and people.mentioned and not re.match(r"^(?:我|本人|大家都?叫我)", text) and "叫我" not in text:
+    if (
+        called
+        and people.mentioned
+        and not re.match(r"^(?:我|本人|咱)(?:就|也|本来)?(?:叫|姓|名)", text)
+        and "叫我" not in text
+    ):
         # "新郎叫陈默", "她叫美玲": the name of whoever was mentioned last.
         name_last(people, called["name"])
 

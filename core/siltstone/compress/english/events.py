@@ -106,6 +106,7 @@ def _past(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         or (verb in words.MILESTONE and after and not _POINTING.match(after))
         or (verb == "have" and _HAD.match(after))
         or (verb == "get" and _GET.match(after))
+        or (verb in words.TAKE_PART and words.EVENT_NOUN.search(after))
         or (verb == "hand" and "notice" in after)
         or (verb == "pass" and after.startswith("away"))
         or (verb == "go" and re.match(r"(?:back |over )?to [A-Z]\w+", after))

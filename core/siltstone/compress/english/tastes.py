@@ -89,6 +89,13 @@ def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
             yield Finding(PREFERENCES, "dislike")
     elif predicate.tense != "present":
         return
+    elif (
+        predicate.progressive
+        and verb in ("think", "consid", "consider")
+        and re.match(r"(?:of |about )?\w+ing \w+", after)
+    ):
+        if clause.kind == SELF and not predicate.negated and not POINTING.match(after):
+            yield Finding(EVENTS, "plan", future=True) if dated(clause.text) else Finding(PREFERENCES, "wish")
     elif verb in words.CONSUME and not predicate.negated and after and not dated(clause.text) and clause.kind == SELF:
         yield Finding(PREFERENCES, "diet")
     elif (

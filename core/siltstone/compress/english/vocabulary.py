@@ -34,6 +34,7 @@ OWN: Final = stems("own have drive keep raise")
 QUIT: Final = stems("quit stop cut drop ditch")
 PLAN: Final = stems("plan intend book schedule register sign arrange organise organize reserve enrol enroll apply")
 WISH: Final = stems("want hope dream wish aim aspire")
+TAKE_PART: Final = stems("go attend participate perform compete run host take visit speak camp volunteer help")
 REMIND: Final = stems("remind")
 MILESTONE: Final = stems(
     "graduate marry divorce adopt quit resign retire pass fail win lose buy sell break start join finish "
@@ -150,7 +151,7 @@ EVENT_NOUN: Final = re.compile(
     r"|operation|check-?up|viewing"
     r"|presentation|recital|race|match|game|tournament|conference|class|lesson|date|reservation|tickets?"
     r"|holiday|vacation|baby shower"
-    r"|graduation|ceremony|audition|rehearsal|scan|marathon|show|reunion|funeral|move)s?\b",
+    r"|graduation|festival|museum|exhibition|gallery|workshop|seminar|retreat|parade|support group|fundraiser|charity (?:run|race|event)|play|musical|camp(?:ing)?|hike|protest|market|theatre|theater|zoo|aquarium|ceremony|audition|rehearsal|scan|marathon|show|reunion|funeral|move)s?\b",
     re.IGNORECASE,
 )
 NOT_HELD: Final = re.compile(
