@@ -55,7 +55,8 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
     rows = np.unique(np.concatenate([arm.pool(depth) for arm in (arms.turn, arms.window, arms.dense)]))
     parts = evidence(candidates, arms, rows) | form(candidates, question, arms, rows)
     parts |= standing(candidates, question, now, rows)
-    chosen = (PASSAGE if question.passage else FITTED | FEW) | BY_HAND
+    chosen = PASSAGE if question.passage else FITTED if question.role else FITTED | FEW
+    chosen = chosen | BY_HAND
     weighted = {name: weight * parts[name] for name, weight in chosen.items() if name in parts}
     scores: Array = np.sum(list(weighted.values()), axis=0)
     weighted["recent"] = chosen["recent"] * recency(candidates, question, scores, rows)
