@@ -43,7 +43,7 @@ PASSAGE: Final = {"lexical.turn": 0.4, "dense": 0.6, "common": -0.2}
 """The same for a passage of ``LONG`` terms or more; chosen on MADial zh-dev, R@5 .582, R@10 .745."""
 
 FEW: Final = {"lexical.own": 1.0}
-"""Beside ``FITTED``, unless one side's words are asked for (its answer shares few words with the question): in a handful
+"""Beside ``FITTED``, unless one side's words are asked for (an answer shares few words with the question): in a handful
 of turns each is every other's neighbour, and a turn's own words have to decide."""
 
 BY_HAND: Final = {
