@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, LLMMetadata, MessageRole, ToolCallBlock
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 
 
@@ -26,7 +26,13 @@ class Script:
     @property
     def model(self) -> MockFunctionCallingLLM:
         """A function-calling chat model that follows the script."""
-        return MockFunctionCallingLLM(response_generator=self, is_chat_model=True)
+        return _ChatModel(response_generator=self)
+
+
+class _ChatModel(MockFunctionCallingLLM):
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(is_function_calling_model=True, is_chat_model=True)
 
 
 def calling(tool: str, **arguments: Any) -> ChatMessage:
