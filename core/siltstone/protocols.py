@@ -182,13 +182,16 @@ class Commit:
 class Query:
     """What one search asks of a store: the query's terms, its vector, and which rows may answer.
 
-    ``depth`` is how many nearest rows are wanted; ``vector`` is ``None`` for a lexical search.
+    ``depth`` is how many nearest rows are wanted; ``vector`` is ``None`` for a lexical search. ``whiten`` asks for
+    nearness in the user's own space (see ``index.whitening``) where the store can give it: what all of the user's
+    texts share then counts less, and ``Candidates.dense`` are products that order rows, not cosines.
     """
 
     terms: tuple[str, ...]
     vector: Floats | None
     where: Where = field(default_factory=Where)
     depth: int = 200
+    whiten: bool = False
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ class Candidates:
     ``said_at``   ``(n,)`` microseconds;  ``occurred_at``, ``valid_until`` ``(n,)`` the same, ``UNKNOWN`` where unset
     ``importance`` ``(n,)`` nan where unset;  ``question`` ``(n,)`` whether the text asks something
     ``text_hash`` ``(n,)`` 64-bit hash of the normalised text: equal for near-identical texts
-    ``dense``     ``(n,)`` cosine with the query, nan where it was not computed
+    ``dense``     ``(n,)`` nearness to the query, its cosine unless whitened, nan where it was not computed
     ``pending``   number of eligible rows without a vector
     ``traits``    ``(n,)`` bits of ``text.traits.traits``, where the store keeps them
     ``common``    ``(n,)`` product of the row's vector with the mean of the user's vectors, nan without a vector,
