@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from items import asked, vector
+from items import asked, known, vector
 from siltstone.protocols import Query, Where
 from siltstone.stores.folder import FolderStore
-from writers import PROCESSES, add_without_end
+from writers import PROCESSES, add_without_end, live_until
 
 
 def killed_once(folder: Path, notes: Path, name: str, *, writers: int, rng: random.Random) -> set[str]:
@@ -75,3 +75,27 @@ def whole(messages: list) -> None:  # type: ignore[type-arg]
             assert numbers.issuperset(range(n, n + size))
             n += size
         assert max(numbers) < n
+
+
+def test_a_kill_at_any_step_leaves_all_that_was_acknowledged(tmp_path: Path) -> None:
+    """Killed before or after each write, sync, rename and unlink in a store's life, it opens with what it promised."""
+    step, done = 0, False
+    while not done:
+        folder, notes = tmp_path / str(step), tmp_path / f"{step}.acknowledged"
+        process = PROCESSES.Process(target=live_until, args=(folder, notes, step))
+        process.start()
+        process.join()
+        done = process.exitcode == 0
+        assert process.exitcode in (0, -9)
+        acknowledged = notes.read_text().split() if notes.exists() else []
+        for opened in range(2):
+            store = FolderStore(folder)
+            held = [message.id for message in store.messages("u", "s")]
+            assert len(held) == len(set(held))
+            assert set(acknowledged) <= set(held)
+            assert len(held) in (0, 2, 4, 6, 306)
+            assert store.stats("u").records == len(held) + opened
+            store.commit("u", [known("f", "afterwards", version=opened + 1)])
+            store.close()
+        step += 1
+    assert step > 40

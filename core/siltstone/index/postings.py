@@ -33,7 +33,7 @@ def term_hash(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Sealed postings: ``packed[starts[i]:starts[i + 1]]`` are those of the term whose hash is ``hashes[i]``."""
 
@@ -111,6 +111,11 @@ class Postings:
         while len(blocks) > 1 and len(blocks[-2].packed) < 2 * len(blocks[-1].packed):
             blocks[-2:] = [merge(blocks[-2:], dead)]
         self._blocks = tuple(blocks)
+
+    def rebase(self, old: tuple[Block, ...], new: Block) -> None:
+        """Put one block, mapped from a file, in the place of the blocks that it was merged from."""
+        if self._blocks[: len(old)] == old:
+            self._blocks = (new, *self._blocks[len(old) :])
 
     def seal(self) -> None:
         """Turn the active table into a block."""

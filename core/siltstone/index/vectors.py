@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..protocols import Bools, Floats
+from .whitening import SAMPLE, Whitening, whitening
 
 Rows: TypeAlias = npt.NDArray[np.int32]
 Halves: TypeAlias = npt.NDArray[np.float16]
@@ -31,6 +32,8 @@ _MOST_AT_ONCE: Final = 32_768
 _RERANK: Final = 4
 """Proposals of RaBitQ per row wanted; below 3 the recall on hard data falls under .99."""
 _LEAST_PROPOSALS: Final = 400
+_SPACE_GROWTH: Final = 32
+"""The user's space is measured anew after so many more vectors, and a quarter more."""
 
 faiss.omp_set_num_threads(1)  # with two threads and a busy neighbour, a search takes 30 times as long
 
@@ -75,6 +78,8 @@ class Vectors:
         self._sum = np.zeros(dim, np.float64)
         self.mean: Floats = np.zeros(dim, np.float32)
         self._renew_at = 1
+        self._space: Whitening | None = None
+        self._space_until = 1
 
     @classmethod
     def restored(cls, coded: CodedVectors, source: Source) -> Vectors:
@@ -186,6 +191,19 @@ class Vectors:
             index.merge_from(faiss.clone_index(second.index))
             coded[-2:] = [_Part(index, first.start, False)]
         return coded
+
+    def whitened(self, query: Floats) -> Floats:
+        """Return a query as it is compared in the user's own space, ``(dim,)`` of unit length; see ``whitening``.
+
+        The space is measured at the first search, and at one when the vectors have grown by a quarter: 50 ms.
+        """
+        count = self.count
+        if count >= self._space_until:
+            chosen = np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
+            vectors = self.floats(self._source(self._rows[chosen]))
+            self._space = whitening(vectors[~np.isnan(vectors[:, 0])])
+            self._space_until = count + (count >> 2) + _SPACE_GROWTH
+        return query if self._space is None else self._space(query)
 
     def cosines(self, query: Floats, depth: int, allowed: Bools, also: Callable[[], Rows]) -> Floats:
         """Return the cosine of each row with the query, ``(n,)`` for the ``n`` rows of ``allowed``; nan: not computed.

@@ -7,6 +7,7 @@ after (``sys.addaudithook``): the crash harness kills there.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,13 @@ FILE_MODE: Final = 0o600
 FOLDER_MODE: Final = 0o700
 _FORBIDDEN: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
-_datasync = getattr(os, "fdatasync", os.fsync)
+
+
+def _datasync(fd: int) -> None:
+    if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync alone leaves data in the disk's own cache
+        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(fd)
 
 
 @contextmanager

@@ -336,9 +336,15 @@ class Drawer:
                 slots = 0 if self._vectors is None else self._vectors.known
                 picture = snapshot.take(self.shelf)
             values, arrays = snapshot.pack(picture)
+            values |= {"log": state, "space": self._space, "slots": slots}
             with self._exclusive(self._space):
-                if log is self._log and removals == self._removals:
-                    cache.write(self.folder, {**values, "log": state, "space": self._space, "slots": slots}, arrays)
+                if log is not self._log or removals != self._removals:
+                    return  # it would bring back what was removed
+                cache.write(self.folder, values, arrays)
+            found = cache.read(self.folder)
+            with self._step:
+                if found is not None and found[0]["log"] == state and log is self._log:
+                    snapshot.rebase(self.shelf, picture, found[1])
         except (Vanished, FileNotFoundError):
             return  # the user was removed
         except SiltstoneError as exc:

@@ -38,6 +38,7 @@ from .log import Vanished, read_user
 from .shelf import Shelf
 from .shelves import ShelfStore, check_user_id, counts, same_space
 from .storefile import StoreFile, user_folder
+from .vectorfile import drop_others
 
 _OPEN_USERS: Final = 64
 """Users kept in memory, the ones used last; each costs up to four open files."""
@@ -164,8 +165,8 @@ class FolderStore(ShelfStore):
         finally:
             lock.release()
         if not same:
-            for user_id in self.users():  # their files of the old space go when they are next opened, or now
-                self._shelf(user_id)
+            for folder in self._user_folders():
+                drop_others(folder, changed.space)
 
     def stats(self, user_id: str) -> StoreStats:
         """Return counts and sizes of one user."""
@@ -175,7 +176,7 @@ class FolderStore(ShelfStore):
         return StoreStats(
             messages=int(np.count_nonzero(view.messages)),
             records=view.total,
-            sessions=len(self.sessions(user_id)),
+            sessions=view.session_count,
             kinds=counts(view),
             pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
             bytes={} if drawer is None else drawer.bytes(),

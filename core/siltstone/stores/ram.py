@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from threading import RLock
 from typing import Final
+from weakref import WeakSet
 
 import numpy as np
 import orjson
@@ -20,6 +22,7 @@ from .shelf import Shelf
 from .shelves import ShelfStore, check_user_id, counts, same_space
 
 LOCATION: Final = ":memory:"
+_stores: WeakSet[RamStore] = WeakSet()
 
 
 class RamStore(ShelfStore):
@@ -30,6 +33,7 @@ class RamStore(ShelfStore):
         self._drawers: dict[str, _Drawer] = {}
         self._fingerprint: Fingerprint | None = None
         self._refusals = Refusals(secrets.token_bytes(16))
+        _stores.add(self)
 
     @property
     def location(self) -> str:
@@ -93,7 +97,7 @@ class RamStore(ShelfStore):
         return StoreStats(
             messages=int(np.count_nonzero(view.messages)),
             records=view.total,
-            sessions=len(self.sessions(user_id)),
+            sessions=view.session_count,
             kinds=counts(view),
             pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
             bytes={},
@@ -198,3 +202,16 @@ class _Drawer:
     def _gather(self, slots: Rows) -> Halves:
         gathered: Halves = self._vectors[slots]
         return gathered
+
+
+def _before_fork() -> None:
+    for store in list(_stores):
+        store._lock.acquire()  # no commit is half done when the child takes its copy
+
+
+def _after_fork() -> None:
+    for store in list(_stores):
+        store._lock.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

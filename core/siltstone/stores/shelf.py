@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..index.columns import Columns
-from ..index.ids import Ids
-from ..index.postings import Postings
+from ..index.ids import Ids, IdTable
+from ..index.postings import Block, Postings
 from ..index.vectors import CodedVectors, Halves, Rows, Vectors
 from ..protocols import Stored
 from ..records import TURN_PREFIX
@@ -76,6 +76,11 @@ class Shelf:
         self._links = Links(rows)
         if coded is not None:
             self.vectors = Vectors.restored(coded, self._halves)
+
+    def rebase(self, old: tuple[Block, ...], block: Block, ids: IdTable, count: int) -> None:
+        """Use the mapped indexes of a cache for its ``count`` rows, instead of our own, which had them in memory."""
+        self.postings.rebase(old, block)
+        self.ids.rebase(ids, count)
 
     def index_vectors(self) -> None:
         """Index the vectors of restored rows that are not in the index yet; those that do not check are dropped."""

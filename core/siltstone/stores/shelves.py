@@ -49,10 +49,8 @@ class ShelfStore(ABC):
         """Return what the indexes know of a query."""
         shelf = self._shelf(user_id)
         view = shelf.view
-        if query.vector is not None and view.vectors is not None and np.shape(query.vector) != (view.vectors.dim,):
-            raise InvalidInputError(
-                f"a query vector of shape {np.shape(query.vector)} does not fit a store of width {view.vectors.dim}"
-            )
+        if query.vector is not None and view.vectors is not None:
+            check_query_vector(query.vector, view.vectors.dim)
         return view.candidates(query, lambda id: shelf.row(id, view))
 
     def resolve(self, user_id: str, keys: Sequence[int]) -> list[Record | None]:
@@ -151,6 +149,15 @@ def check_user_id(user_id: str) -> None:
         user_id.encode()
     except UnicodeEncodeError as exc:
         raise InvalidInputError(f"user_id {user_id!r} is no valid Unicode") from exc
+
+
+def check_query_vector(vector: Floats, dim: int) -> None:
+    """Raise ``InvalidInputError`` for a vector that cannot be searched with."""
+    if np.shape(vector) != (dim,) or not np.isfinite(vector).all():
+        raise InvalidInputError(
+            f"a query vector must be {dim} finite numbers, as the store has it, not {np.shape(vector)}: "
+            "check the embedder"
+        )
 
 
 def same_space(a: Fingerprint, b: Fingerprint) -> bool:

@@ -127,7 +127,7 @@ def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
         elif name in _BESIDE:
             cells = np.where(cells != 0, cells + np.arange(count), -1).astype(dtype)
         columns[name] = cells
-    block = Block(arrays["postings.hashes"], arrays["postings.starts"].astype(np.int64), arrays["postings.packed"])
+    block = _block(arrays)
     coded = None
     if "coded" in values:
         starts = values["coded"]["starts"]
@@ -135,7 +135,7 @@ def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
         coded = CodedVectors(values["coded"]["dim"], tuple(starts), parts, arrays["coded.rows"], arrays["coded.mean"])
     shelf.restore(
         Columns(SPEC, columns),
-        Ids(IdTable(arrays["ids.high"], arrays["ids.low"], arrays["ids.rows"])),
+        Ids(_ids(arrays)),
         Postings([block] if len(block.hashes) else []),
         Names(values["sessions"]),
         Names(values["speakers"]),
@@ -143,6 +143,19 @@ def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
         coded,
         (values["total"], values["words"]),
     )
+
+
+def rebase(shelf: Shelf, picture: Picture, arrays: Arrays) -> None:
+    """Let a shelf use the mapped arrays that were made from its picture. No one may be writing."""
+    shelf.rebase(picture.blocks, _block(arrays), _ids(arrays), picture.count)
+
+
+def _block(arrays: Arrays) -> Block:
+    return Block(arrays["postings.hashes"], arrays["postings.starts"].astype(np.int64), arrays["postings.packed"])
+
+
+def _ids(arrays: Arrays) -> IdTable:
+    return IdTable(arrays["ids.high"], arrays["ids.low"], arrays["ids.rows"])
 
 
 def _narrow(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -92,6 +92,16 @@ class View:
         messages: Bools = self.alive & ((self.rows["flags"] & MESSAGE) != 0)
         return messages
 
+    @cached_property
+    def session_count(self) -> int:
+        """Number of sessions with live messages."""
+        return len(np.unique(self.rows["session"][self.messages]))
+
+    @cached_property
+    def speaker_names(self) -> tuple[str, ...]:
+        """Names by the codes of ``speaker``."""
+        return tuple(self.speakers.names)
+
     def is_live(self, row: int) -> bool:
         """Return whether a row is the present version of an item."""
         return int(self.rows["died"][row]) > self.revision
@@ -132,9 +142,8 @@ class View:
         if query.vector is None or self.vectors is None:
             dense = np.full(n, np.nan, np.float32)
         else:
-            dense = self.vectors.cosines(
-                query.vector, query.depth, eligible, lambda: self._promising(postings, eligible)
-            )
+            vector = self.vectors.whitened(query.vector) if query.whiten else query.vector
+            dense = self.vectors.cosines(vector, query.depth, eligible, lambda: self._promising(postings, eligible))
         return Candidates(
             keys=rows["number"],
             eligible=eligible,
@@ -156,7 +165,7 @@ class View:
             question=(rows["traits"] & ASKS) != 0,
             text_hash=rows["text_hash"],
             dense=dense,
-            speakers=tuple(self.speakers.names),
+            speakers=self.speaker_names,
             traits=rows["traits"],
             common=rows["common"],
             pending=int(np.count_nonzero(eligible & (rows["slot"] < 0))),
