@@ -85,6 +85,7 @@ def timed(work: Callable[[], object]) -> float:
 def measure(count: int, folder: Path, *, real: bool) -> dict[str, float]:
     """Return the figures as a flat mapping; times in seconds or, where named so, milliseconds."""
     model = resolve_embedder(None)
+    model.embed_query("warm-up: the model is loaded")
     embedder = Watched(model if real else FixedVectors(model))
     messages = conversation(count)
     asked = questions(200)

@@ -11,10 +11,16 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the demonstration prints, with the embedded model, on a store of its own."""
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What two demonstrations on one store print, with the embedded model."""
     store = tmp_path_factory.mktemp("demo") / "memory"
-    return _demo(store)
+    return [_demo(store), _demo(store)]
+
+
+@pytest.fixture
+def shown(runs: list[str]) -> str:
+    """What the first of them prints."""
+    return runs[0]
 
 
 def _demo(store: Path) -> str:
@@ -59,8 +65,8 @@ def test_scores_prompt_and_saving_are_shown(shown: str) -> None:
     assert shown.count("The prompt") == 4
 
 
-def test_a_second_demo_on_the_same_store_adds_nothing(tmp_path: Path) -> None:
+def test_a_second_demo_on_the_same_store_adds_nothing(runs: list[str]) -> None:
     """The demonstration's messages have ids, so that running it again changes no count."""
-    counts = [re.findall(r"full history of (\d+) messages", _demo(tmp_path / "memory")) for _ in range(2)]
+    first, again = (re.findall(r"full history of (\d+) messages", run) for run in runs)
 
-    assert counts[0] == counts[1]
+    assert first == again == ["42"] * 4

@@ -6,11 +6,13 @@ The embedder is only ever called on threads of ours, so that one that hangs hold
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -25,6 +27,9 @@ logger = logging.getLogger("siltstone")
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 """Seconds between attempts with an embedder that fails; each pause is twice the one before."""
+EXIT_WAIT: Final = 30.0
+"""Seconds that the end of a process waits for the batches under way: the interpreter aborts when it goes down while a
+thread is inside a model's native code."""
 
 
 class VectorQueue:
@@ -47,15 +52,17 @@ class VectorQueue:
         self._resumed: set[str] = set()
         self._due: dict[str, None] = {}
         self._hurry = False
-        self._pid = os.getpid()
+        self.pid = os.getpid()
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
+        _queues.add(self)
 
     def embed(self, texts: Sequence[str]) -> Embedding:
         """Start embedding texts; the caller asks ``ready`` and later says where rows belong by ``deliver``."""
         embedding = Embedding(self, texts)
-        if texts:  # a daemon, so that a hanging service cannot keep the process from ending
-            threading.Thread(target=embedding.run, name="siltstone-embed", daemon=True).start()
+        if texts:
+            self._start(embedding.run, "siltstone-embed")
         return embedding
 
     def resume(self, user_id: str) -> None:
@@ -67,15 +74,14 @@ class VectorQueue:
 
     def wake(self, user_id: str) -> None:
         """Have what this user still lacks embedded in the background."""
-        if self._pid != os.getpid():  # a forked child has none of its parent's threads
-            self._pid, self._thread, self._condition = os.getpid(), None, threading.Condition()
+        if self.pid != os.getpid():  # a forked child has none of its parent's threads
+            self.pid, self._thread, self._condition = os.getpid(), None, threading.Condition()
         with self._condition:
             if self.closing:
                 return
             self._due[user_id] = None
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="siltstone-vectors", daemon=True)
-                self._thread.start()
+                self._thread = self._start(self._work, "siltstone-vectors")
             self._condition.notify_all()
 
     def flush(self, user_id: str, timeout: float | None) -> None:
@@ -103,17 +109,34 @@ class VectorQueue:
     def close(self, wait: float) -> None:
         """Give queued vectors up to ``wait`` seconds, then stop; the rest stays pending in the store."""
         deadline = time.monotonic() + wait
+        for thread in self._busy():
+            if thread is not self._thread:  # the vectors of a write; what comes of them is in ``_due`` then
+                thread.join(max(deadline - time.monotonic(), 0.0))
         for user_id in list(self._due):
             try:
                 self._wait_for(user_id, deadline - time.monotonic())
             except Exception:  # noted and announced by ``failed``; they stay pending, and are resumed at the next open
                 break
+        self.settle(max(deadline - time.monotonic(), 0.1))
+
+    def settle(self, wait: float) -> None:
+        """Stop after the batches under way, and wait for these at most ``wait`` seconds."""
+        deadline = time.monotonic() + wait
         with self._condition:
             self.closing = True
             self._condition.notify_all()
-            thread = self._thread
-        if thread is not None:
-            thread.join(max(deadline - time.monotonic(), 0.1))
+        for thread in self._busy():
+            thread.join(max(deadline - time.monotonic(), 0.0))
+
+    def _start(self, work: Callable[[], None], name: str) -> threading.Thread:
+        thread = threading.Thread(target=work, name=name, daemon=True)  # a service that hangs must not keep the process
+        with self._condition:
+            self._threads = [*self._busy(), thread]
+            thread.start()
+        return thread
+
+    def _busy(self) -> list[threading.Thread]:
+        return [thread for thread in self._threads if thread.is_alive()]
 
     def _wait_for(self, user_id: str, timeout: float | None) -> bool:
         """Return whether the user's texts all got vectors in time; raise what the embedder raised meanwhile."""
@@ -161,6 +184,17 @@ class VectorQueue:
             self.store.put_vectors(user_id, records, vectors)
             self.last_error = None
         return True
+
+
+_queues: weakref.WeakSet[VectorQueue] = weakref.WeakSet()
+
+
+@atexit.register
+def _settle_all() -> None:
+    deadline = time.monotonic() + EXIT_WAIT
+    for queue in list(_queues):
+        if queue.pid == os.getpid():  # a forked child has none of its parent's threads
+            queue.settle(deadline - time.monotonic())
 
 
 class Embedding:
