@@ -60,6 +60,7 @@ _RELATIONS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("student", "n", "student|pupil|students|pupils", "学生"),
     ("classmate", "n", "classmate|schoolmate", "同学|校友|同桌"),
     ("doctor", "n", "doctor|dentist|therapist|gp", "医生|大夫|牙医"),
+    ("apprentice", "n", "apprentice|trainee|intern", "学徒|徒弟|实习生"),
     ("client", "n", "client|clients|customer|customers", "客户|顾客"),
     ("landlord", "n", "landlord|landlady", "房东"),
     ("dog", "a", "dog|puppy|pup|beagle|labrador|poodle|corgi|retriever", "狗|狗狗|小狗|柯基|金毛|泰迪|哈士奇"),
@@ -70,7 +71,9 @@ _RELATIONS: Final[tuple[tuple[str, str, str, str], ...]] = (
 GENDER: Final = {name: gender for name, gender, _, _ in _RELATIONS}
 """``f``, ``m``, ``n`` (either), ``p`` (several), ``a`` (an animal)."""
 
-ENGLISH: Final = {form: name for name, _, forms, _ in _RELATIONS for form in forms.split("|")}
+ENGLISH: Final = {
+    form: name for name, _, forms, _ in _RELATIONS for one in forms.split("|") for form in {one, one.replace("-", " ")}
+}
 CHINESE: Final = {form: name for name, _, _, forms in _RELATIONS for form in forms.split("|") if form}
 
 

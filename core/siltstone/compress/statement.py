@@ -20,7 +20,20 @@ SINGLE_VALUED: Final = frozenset(
 """
 
 UNDATED: Final = frozenset(
-    {"name", "birthday", "origin", "relation", "email", "phone", "address", "family", "like", "dislike", "age"}
+    {
+        "name",
+        "birthday",
+        "origin",
+        "relation",
+        "email",
+        "phone",
+        "address",
+        "family",
+        "like",
+        "dislike",
+        "age",
+        "possession",
+    }
 )
 """Attributes whose clause may name a day without having happened on it."""
 

@@ -11,6 +11,7 @@ from ..text.language import script
 from ..text.sentences import sentences
 from .answers import kind_asked, short_answer, whom_asked
 from .chinese import statements as chinese
+from .chinese.characters import as_written, simplified
 from .english import statements as english
 from .modality import asks
 from .people import People
@@ -25,8 +26,12 @@ def items_of(said: Sequence[Utterance]) -> dict[str, tuple[DigestItem, ...]]:
     """Return the statements as items by field; what is said twice is one item with both sources."""
     people = People(USER)
     found: dict[tuple[str, str, str, str], DigestItem] = {}
-    for sources, one in list(find_statements(said, people)):
+    statements = list(find_statements(said, people))
+    written = "\n".join(utterance.text for utterance in said)
+    plain = simplified(written)
+    for sources, one in statements:
         subject = people.names.get(one.subject, one.subject)  # the name may have come later
+        subject = as_written(subject, plain, written)
         key = (one.field, subject, one.attribute, re.sub(r"\W+", "", one.text).casefold())
         before = found.get(key)
         ids = unique([*(before.source_ids if before else ()), *(id for source in sources for id in source.source_ids)])

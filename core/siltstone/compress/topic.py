@@ -88,7 +88,10 @@ def topic(said: Sequence[Utterance], *, chinese: bool) -> str:
 
 
 def _words(said: Sequence[Utterance]) -> dict[str, float]:
-    """Score words by how often and how widely they come, and by how often they stand like nouns; the commonest form is shown."""
+    """Score words by how often and how widely they come, and by how often they stand where nouns do.
+
+    Of a word's forms the commonest is shown.
+    """
     forms: dict[str, Counter[str]] = {}
     nouns: Counter[str] = Counter()
     places: dict[str, set[int]] = {}

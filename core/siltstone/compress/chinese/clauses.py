@@ -39,6 +39,10 @@ _RELATION: Final = re.compile(
     rf"|公司|以前的?|最好的)*(?P<relation>{CHINESE_PATTERN})(?P<second>的?(?:{CHINESE_PATTERN}))?(?!们|节"
     rf"|镇|店|号|年)(?P<name>[小老阿](?![区学家师板婆公孩狗猫组时])[\u4e00-\u9fff]|{_NAME}{_VERBAL})?"
 )
+_KNOWN_AS: Final = re.compile(
+    rf"^(?P<name>(?!我|你|他|她|这|那"
+    rf"|谁)[\u4e00-\u9fffA-Za-z]{{2,4}}?)是我们?家?的?(?P<relation>{CHINESE_PATTERN})"
+)
 _BARE_RELATION: Final = re.compile(
     r"^(?P<relation>爸爸|妈妈|爸妈|爸|妈|奶奶|爷爷|外婆|外公|姥姥|姥爷|老公|老婆|媳妇儿?|儿子|女儿|闺女"
     r"|孩子|宝宝|二姐|大姐|二哥|大哥|姐姐|哥哥|弟弟|妹妹|姐|哥|室友|舍友|同事|老板|领导|组长|经理|导师"
@@ -88,6 +92,8 @@ _HANDLED: Final = re.compile(r"^(?:抱|带|帮|陪|送|接|给|跟|和|找|问|�
 
 def _read(text: str, people: People) -> Clause:
     body = _LEAD.sub("", text) or text
+    if match := _KNOWN_AS.match(body):
+        return Clause(text, OTHER, people.related(CHINESE[match["relation"]], match["name"]), body[match.end("name") :])
     if match := _RELATION.match(body):
         return Clause(text, OTHER, _relative(match, people), body[match.end() :])
     if match := _SELF.match(body):

@@ -11,10 +11,11 @@ from ..when import dated
 from . import vocabulary as words
 from .clauses import Clause
 
-_RECURRING: Final = re.compile(r"每(?:天|周|年|个?月|逢)|经常|总是|平时|一般|天天|老是|常常")
+_RECURRING: Final = re.compile(r"每(?:天|周|年|个?月|逢)|经常|总是|平时|一般|天天|老是|常常|周末(?:会|都|常)")
 _VAGUE_TIME: Final = re.compile(r"最近|这阵子|近来")
 _PAST: Final = re.compile(
-    r"(?:了|过(?!生日|节|[^，]{0,3}大寿|周末|冬|夜))(?!年|头|来|几)|的$|总算|终于|(?:[号日天月年晚]|周[一二三四五六日天])[^，]{1,4}的(?!话)"
+    r"(?:了|过(?!生日|节|[^，]{0,3}大寿|周末|冬|夜))(?!年|头|来|几)|的$|总算|终于|(?:[号日天月年晚]"
+    r"|周[一二三四五六日天])[^，]{1,4}的(?!话)"
 )
 _PAST_TIME: Final = re.compile(r"昨|前天|上(?:个?月|周|星期|礼拜)|去年|前年|刚")
 _AHEAD: Final = re.compile(r"明[天年早晚日]|后天|下(?:个?月|周|星期|礼拜)|打算|准备|计划|马上|快要|即将|要(?!是|不)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,17 +13,20 @@ from ..people import People
 from ..statement import FACTS, OTHER, SELF, THING, UNDATED, Finding, Statement
 from ..when import dated, resolve
 from . import events, facts, tastes
-from .clauses import ANYWHERE, Clause, clauses, note_mentions
+from .characters import as_written, simplified
+from .clauses import ANYWHERE, Clause, clauses
+from .clauses import note_mentions as clauses_note
 
 _QUOTED: Final = re.compile(r"[“\"「『][^”\"」』]{6,}[”\"」』]")
 """Somebody else's words; a quoted word or two is the speaker's own."""
 
 _REPORTED: Final = re.compile(
-    r"(?:(?<![小传学解演胡再直明])说(?!起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得"
+    r"(?:(?<![小传学解演胡再直明会能爱少])说(?!起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得"
     r"|认为|以为|念叨|骂我?|劝|建议|嫌我?|吐槽|抱怨|问我|告诉我|声称|号称|传言|听说|据说)"
 )
 _DIAGNOSED: Final = re.compile(
-    r"^(?:医生|大夫|体检报告|检查结果|B超|化验单?|牙医|医院)(?:也|都|今天|昨天)?(?:说|讲|显示|告诉我|查出来?)(?:是|我)?"
+    r"^(?:医生|大夫|体检报告|检查结果|B超|化验单?|牙医|医院)(?:也|都|今天|昨天)?(?:说|讲|显示|告诉我"
+    r"|查出来?|让|叫|建议|叮嘱)(?:是|我)?"
 )
 _ME_SAYS: Final = re.compile(r"^(?:我)(?:也|就|是|一直|还是|个人)?(?:觉得|认为|说|以为)")
 _SARCASM: Final = re.compile(r"呵呵|我可真是|可真行|真是谢谢了|我谢谢你|巴不得")
@@ -32,10 +36,24 @@ _MARKED: Final = re.compile(r"[?？]")
 
 
 def find(sentence: str, people: People, said_at: datetime | None, *, to_machine: bool) -> Iterator[Statement]:
-    """Yield the statements of one sentence; ``people`` learns whom it mentions, whatever it states."""
+    """Yield the statements of one sentence; ``people`` learns whom it mentions, whatever it states.
+
+    Traditional characters are read as simplified ones; texts come back as written, subjects simplified.
+    """
+    plain = simplified(sentence)
+    for statement in _find(plain, people, said_at, to_machine):
+        yield dataclasses.replace(statement, text=as_written(statement.text, plain, sentence))
+
+
+def note_mentions(sentence: str, people: People) -> None:
+    """Let ``people`` know whom a sentence mentions."""
+    clauses_note(simplified(sentence), people)
+
+
+def _find(sentence: str, people: People, said_at: datetime | None, to_machine: bool) -> Iterator[Statement]:
     claimed = asserted(sentence) if _MARKED.search(sentence) else _supposed_apart(sentence)
     if not claimed or _SARCASM.search(sentence):
-        note_mentions(sentence, people)
+        clauses_note(sentence, people)
         return
     claimed = _QUOTED.sub("", claimed)
     reported = False
@@ -62,7 +80,7 @@ def find(sentence: str, people: People, said_at: datetime | None, *, to_machine:
                 found.field, found.text or clause.text, clause.subject or people.speaker, found.attribute, when
             )
     if len(claimed) < len(sentence):
-        note_mentions(sentence[len(claimed) :], people)
+        clauses_note(sentence[len(claimed) :], people)
 
 
 def _supposed_apart(sentence: str) -> str:

@@ -28,7 +28,8 @@ _FONDNESS: Final = re.compile(
     r"|(?:更)?适合我$"
 )
 _WISH: Final = re.compile(
-    r"^(?:一直|很|特别|真|好|也|都|还|最)*想(?:去|学|买|养|当|成为|开|看|考|做个?|换)(?!看|想|到)[\u4e00-\u9fff]{2,}"
+    r"^(?:一直|很|特别|真|好|也|都|还|最|更|其实)*想(?:去|学|买|养|当|成为|开|看|考|做个?|换|减|瘦|练"
+    r"|试试)(?!看|想|到)[\u4e00-\u9fff]{2,}"
 )
 _FAR: Final = 8
 """Characters before a verb of liking: further on it is somebody else's, or part of a name."""
@@ -65,7 +66,7 @@ def instruction(clause: Clause) -> Finding | None:
         return Finding(EVENTS, "reminder", future=True)
     if _OF_OTHERS.match(text) or (clause.kind == SELF and re.match(r"^(?:我|咱)", text)):
         return None
-    if _NICKNAME.search(text):
+    if _NICKNAME.search(text) and not re.search(r"(?:别|不要|不用)(?:再)?(?:叫|喊|称呼)我", text):
         return Finding(PREFERENCES, "name")
     if _ORDER.match(text) and _MANNER.search(text) and _STANDING.search(clause.text):
         return Finding(PREFERENCES, "instruction")

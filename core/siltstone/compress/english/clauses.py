@@ -27,7 +27,8 @@ _PRONOUN: Final = (
     r"|re|ve|s|d|ll))?\b"
 )
 _START: Final = (
-    rf"(?:{_PRONOUN}|{_KIN}{_VERB_AHEAD}|(?-i:{_NAME}){_VERB_AHEAD}|(?:my|our"
+    rf"(?:{_PRONOUN}|(?:in|on|from|next|last|at|since|after|before)\s+[\w ]{{1,16}}?,?\s(?:i|we|he|she"
+    rf"|they)\b|{_KIN}{_VERB_AHEAD}|(?-i:{_NAME}){_VERB_AHEAD}|(?:my|our"
     rf"|the)\s+[\w-]+(?:\s+[\w-]+)?{_VERB_AHEAD}|(?:name['’]?s)\b)"
 )
 _BREAK: Final = re.compile(
@@ -45,6 +46,10 @@ _RELATION: Final = re.compile(
     rf"|in-laws)\b))\s+(?P<which>(?:[a-z-]+\s+){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})(?!-)\b"
     rf"(?P<chain>['’]s\s+(?P<second>{ENGLISH_PATTERN})\b)?(?:,?\s+(?P<name>(?-i:{_NAME})),?(?!['’]s\s+(?!a\b"
     rf"|an\b|the\b|in\b|been\b|from\b)))?",
+    re.IGNORECASE,
+)
+_BARE_RELATION: Final = re.compile(
+    rf"^(?P<relation>mum|mom|mummy|dad|daddy|grandma|granny|gran|nana|grandpa|grandad)\b(?:(?=['’]s\s)|{_VERB_AHEAD})",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(rf"^(?P<name>{_NAME})\b(?:,\s+(?:my|our)\s+[^,]{{2,40}},)?")
@@ -140,6 +145,9 @@ def _read(text: str, people: People) -> Clause:
         return Clause(text, SELF, people.speaker, full[match.end() :].strip())
     if (match := _RELATION.match(full)) and (match["name"] or not _OWNS.match(full[match.end() :])):
         return Clause(text, OTHER, relative(match, people), _possessive_is(full[match.end() :]))
+    if match := _BARE_RELATION.match(full):
+        subject = people.related(ENGLISH[match["relation"].lower()])
+        return Clause(text, OTHER, subject, _possessive_is(full[match.end() :]))
     if match := _PERSON.match(full):
         pronoun = match["pronoun"].lower()
         meant = people.pronoun({"he": "m", "she": "f"}.get(pronoun, "p"))

@@ -114,6 +114,9 @@ def _past(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         yield Finding(EVENTS, "event")
 
 
+_IT_IS_MY: Final = re.compile(
+    r"it (?:is|will be) (?:my|our) (?:\w+['’]?s? )?(?:birthday|anniversary|wedding|graduation)\b", re.IGNORECASE
+)
 _MOVED: Final = re.compile(
     r"(?:back |over |up |down |out |in |away |house)*(?:to|from|in|into|house|out|here|home|with)\b|$", re.IGNORECASE
 )

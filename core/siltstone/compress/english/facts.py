@@ -152,7 +152,8 @@ def _identity(clause: Clause, predicate: Predicate, after: str) -> Iterator[Find
             yield Finding(FACTS, "work", text=_joined(clause, after.replace(place.group(), "").strip(" ,")))
             yield Finding(FACTS, "home", text=_joined(clause, place.group()))
         else:
-            yield Finding(FACTS, "work", future=predicate.tense == "future")
+            past = predicate.modal == "used" or predicate.tense == "past"
+            yield Finding(FACTS, "former work" if past else "work", future=predicate.tense == "future")
     elif (
         article
         and clause.kind == SELF
@@ -206,7 +207,8 @@ def find_in_thing(clause: Clause, predicate: Predicate | None) -> Iterator[Findi
         if re.search(PLACE, clause.text):
             yield Finding(FACTS, "home")
     elif predicate.verb == "be" and predicate.after:
-        yield Finding(PREFERENCES, "like") if kind == "favourite" else Finding(FACTS, kind)
+        taste = {"favourite": "like", "goal": "wish"}.get(kind)
+        yield Finding(PREFERENCES, taste) if taste else Finding(FACTS, kind)
 
 
 def find_in_passing(clause: Clause) -> Iterator[Finding]:

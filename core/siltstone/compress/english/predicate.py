@@ -160,7 +160,8 @@ _ALSO_PAST: Final = words_of(
     "took",
 )
 _NOT_PAST: Final = words_of(
-    "need feed seed bed red tired speed indeed exceed proceed embed wed men women children feet teeth mice people",
+    "need feed seed bed red tired speed shed sled weed deed reed indeed exceed proceed embed wed men "
+    "women children feet teeth mice people",
 )
 
 
@@ -172,7 +173,7 @@ def is_past(word: str) -> bool:
     return (
         (lowered in IRREGULAR and lowered not in _BASES and not lowered.endswith("s"))
         or lowered in _ALSO_PAST
-        or (lowered.endswith("ed") and len(lowered) > 4)
+        or (lowered.endswith("ed") and len(lowered) > 3)
     )
 
 

@@ -68,7 +68,7 @@ RULES: Final = (
         "home",
         words.LIVE,
         pattern(
-            r"(?:here |over |out |up |down |back )*(?:in|at|near|on|with|outside|alone|by|next|around|between"
+            r"(?:here |over |out |up |down |back )*(?:in|at|near|on|with|w|outside|alone|here|by|next|around|between"
             r"|abroad|together|there|just|across|close)\b"
         ),
         former=True,
@@ -84,7 +84,7 @@ RULES: Final = (
         pattern(
             r"(?:as|at|for|in|with|from|on (?:the|a) (?!way)|part|full|night|remotely|freelance|nights|days|shifts"
             r"|mostly|there|here)\b"
-            r"(?! (?:it|this|that)\b)"
+            r"(?! (?-i:it|this|that)\b)"
         ),
         former=True,
     ),
@@ -199,8 +199,43 @@ RULES: Final = (
     ),
     Rule(
         "health",
-        words.stems("wear"),
-        pattern(r"(?:glasses|contacts|contact lenses|a hearing aid|hearing aids|braces)\b"),
+        words.stems("wear need use"),
+        pattern(
+            r"(?:glasses|contacts|contact lenses|a hearing aid|hearing aids|braces|a wheelchair|a cane|an inhaler"
+            r"|insulin)\b"
+        ),
+        tenses="present",
+    ),
+    Rule(
+        "health",
+        words.stems("take"),
+        pattern(
+            r"(?!(?:the|an?|it|that|this|(?:my|the|our) (?:dog|kids?|son|daughter|time|bike|car))\b)[\w' -]{3,30} "
+            r"(?:every|each|daily|twice a|once a|for my)\b"
+        ),
+        tenses="present",
+        negated=False,
+    ),
+    Rule(
+        "hobby",
+        words.stems("go"),
+        pattern(r"\w+ing\b|to (?:the |an? )?\w+.*\b(?:every|each|times a|on \w+days|once a|twice a)\b"),
+        tenses="present",
+        negated=False,
+        progressive=False,
+        undated=True,
+    ),
+    Rule(
+        "education",
+        words.stems("go"),
+        pattern(r"to .*\b(?:school|college|university|kindergarten|nursery|academy)\b"),
+        tenses="present",
+        undated=True,
+    ),
+    Rule(
+        "language",
+        words.stems("understand know"),
+        pattern(r"(?:an? (?:little|bit of) |some )?(?-i:[A-Z])\w+(?:ish|ese|ian|man|ench|tch|eek|bic|ndi)\b"),
         tenses="present",
     ),
     Rule("trait", words.stems("weigh"), pattern(r"\w"), tenses="present"),

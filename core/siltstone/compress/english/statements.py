@@ -83,7 +83,7 @@ def _of_clause(clause: Clause, speaker: str, said_at: datetime | None, to_machin
 
 def _findings(clause: Clause, to_machine: bool) -> list[Finding]:
     """Return what a clause tells; a fact about a person outweighs the event that its words may look like."""
-    if clause.elided and to_machine and (found := tastes.instruction(clause)):
+    if to_machine and (found := tastes.instruction(clause)):
         return [found]
     predicate = read_predicate(clause.rest)
     passing = list(facts.find_in_passing(clause))

@@ -13,7 +13,8 @@ from .clauses import Clause
 from .predicate import Predicate, verb_stem
 
 POINTING: Final = re.compile(
-    r"^(?:it|that|this|these|those|them|him|her|you|your|how|what|when|where|the (?:idea|sound|way|look"
+    r"^(?:it(?! (?:when|if)\b)|that|this|these|those|them|him|her|you|your|how|what|when|where|the (?:idea"
+    r"|sound|way|look"
     r"|result|photo|picture|draft|plan)"
     r"|(?:both|all) (?:of )?(?:it|them|these)|to (?:see|hear|know|say|think|ask|thank|be|have you))\b|^$",
     re.IGNORECASE,
@@ -61,10 +62,15 @@ _CALL_ME: Final = re.compile(
 )
 
 
+_YOU_CALL_ME: Final = re.compile(r"you (?:can|may|should|could) (?:just |also )?call me\b", re.IGNORECASE)
+
+
 def instruction(clause: Clause) -> Finding | None:
     """Return the finding for words that tell an assistant how to behave from now on, or of what to remind."""
     text = clause.rest
-    if _INSTRUCTION.match(text) is None:
+    if _YOU_CALL_ME.match(text) and _CALL_ME.search(text):
+        return Finding(PREFERENCES, "name")
+    if not clause.elided or _INSTRUCTION.match(text) is None:
         return None
     if re.search(r"\bremind me\b", text, re.IGNORECASE):
         return Finding(EVENTS, "reminder", future=True)

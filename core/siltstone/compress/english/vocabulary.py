@@ -32,7 +32,9 @@ HOBBY: Final = stems(
 )
 OWN: Final = stems("own have drive keep raise")
 QUIT: Final = stems("quit stop cut drop ditch")
-PLAN: Final = stems("plan intend book schedule register sign arrange organise organize reserve enrol enroll apply")
+PLAN: Final = stems(
+    "decide plan intend book schedule register sign arrange organise organize reserve enrol enroll apply"
+)
 WISH: Final = stems("want hope dream wish aim aspire")
 TAKE_PART: Final = stems("go attend participate perform compete run host take visit speak camp volunteer help")
 REMIND: Final = stems("remind")
@@ -44,7 +46,8 @@ MILESTONE: Final = stems(
     "immigrate emigrate enlist"
 )
 EMPTY: Final = stems(
-    "be try see think say tell let do get need check look ask make know guess mean hope wonder believe suppose feel "
+    "meant be try see think say tell let do get need check look ask make know guess mean hope wonder "
+    "believe suppose feel "
     "seem sound appear happen remember forget understand agree appreciate thank mind bet swear promise assume doubt "
     "reckon keep wait hear sleep rest shower nap give show send paste"
 )
@@ -91,16 +94,18 @@ VAGUE: Final = words_of(
 
 STATE: Final = re.compile(
     r"(?P<family>(?:happily |newly |recently )?(?:married|single|divorced|engaged|widowed|separated"
-    r"|pregnant|expecting|a (?:mother|father|parent|mum|mom|dad)\b|twins\b))"
+    r"|pregnant|expecting|a (?:mother|father|parent|mum|mom|dad)\b|twins\b|the (?:oldest|youngest|middle"
+    r"|eldest) (?:of|child)))"
     r"|(?P<work>(?:semi-)?retired|unemployed|self-employed|between jobs|on (?:maternity|paternity|parental"
     r"|sick) leave|laid off)"
     r"|(?P<diet>(?:a )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|teetotal|flexitarian)"
     r"|gluten[- ]free|kosher|halal)"
-    r"|(?P<health>(?:\w+ly )?(?:allergic|diabetic|asthmatic|coeliac|celiac|(?:lactose|gluten)[- "
+    r"|(?P<health>diagnosed with \w|(?:\w+ly )?(?:allergic|diabetic|asthmatic|coeliac|celiac|(?:lactose|gluten)[- "
     r"]intolerant|intolerant|epileptic|anaemic"
     r"|anemic|(?:tone[- ])?deaf|blind|colou?r-?blind|dyslexic|autistic|bipolar|short-sighted|near-?sighted"
     r"|immunocompromised|hard of hearing|disabled)\b)"
-    r"|(?P<trait>(?:left|right)-handed|bilingual|trilingual|(?:an )?(?:only child|introvert|extrovert"
+    r"|(?P<trait>(?:left|right)-handed|bilingual|trilingual|(?:an )?(?:only child|(?:good|bad|terrible"
+    r"|great|hopeless|rubbish|awful|brilliant) (?:at|with) (?!(?:it|that|this)\b)\w|introvert|extrovert"
     r"|insomniac|early bird|night owl|early riser|perfectionist))"
     r"|(?P<religion>(?:a )?(?:jewish|muslim|christian|buddhist|hindu|catholic|atheist|sikh|protestant|mormon)\b)",
     re.IGNORECASE,
@@ -109,7 +114,9 @@ SECTOR: Final = re.compile(
     r"in (?:the )?(?:navy|army|air force|marines|military|police|merchant navy|civil service|sales"
     r"|marketing|it|finance|tech|hr|advertising|construction"
     r"|insurance|banking|publishing|retail|hospitality|real estate|logistics|pr|consulting|pharma"
-    r"|education|law enforcement|film|fashion)\b",
+    r"|education|law enforcement|film|fashion)\b"
+    r"|at (?:an? )?(?:\w+ )?(?:start-?up|company|firm|agency|bank|hospital|school|university|consultancy"
+    r"|nonprofit|charity)\b",
     re.IGNORECASE,
 )
 DEMONYM: Final = re.compile(
@@ -134,7 +141,8 @@ DISPOSITION: Final = re.compile(
 ATTRIBUTES: Final = re.compile(
     r"(?P<name>(?:full |first |last |real |middle )?(?:name|surname|nickname))"
     r"|(?P<birthday>birthday|date of birth|birth date)"
-    r"|(?P<email>e-?mail(?: address)?)|(?P<phone>(?:phone|mobile|cell)(?: number)?)|(?P<address>(?:home )?address)"
+    r"|(?P<email>e-?mail(?: address)?)|(?P<phone>(?:new )?(?:phone|mobile|cell)(?: number)?|(?:new "
+    r")?number)|(?P<address>(?:home )?address)"
     r"|(?P<work>(?:new |current |day |main )?(?:job|occupation|profession|work|office|company|employer|title))"
     r"|(?P<home>(?:new |current )?(?:flat|apartment|house|home|place|studio|cottage|dorm))"
     r"|(?P<origin>hometown|home town|native (?:language|tongue)|mother tongue|nationality)"
@@ -142,7 +150,7 @@ ATTRIBUTES: Final = re.compile(
     r"|(?P<health>(?:blood (?:type|group|pressure)|(?:\w+ )?allerg(?:y|ies)|(?:left |right |bad )?(?:knee"
     r"|back|eyesight|hearing|asthma|shoulder|ankle)))"
     r"|(?P<hobby>(?:main |biggest )?(?:hobby|hobbies|pastime))|(?P<car>car|bike|motorbike|van)|(?P<pronouns>pronouns)"
-    r"|(?P<favourite>favou?rite \w+(?: \w+){0,2})",
+    r"|(?P<goal>goal|dream|biggest dream|aim)|(?P<favourite>favou?rite \w+(?: \w+){0,2})",
     re.IGNORECASE,
 )
 
@@ -151,7 +159,9 @@ EVENT_NOUN: Final = re.compile(
     r"|operation|check-?up|viewing"
     r"|presentation|recital|race|match|game|tournament|conference|class|lesson|date|reservation|tickets?"
     r"|holiday|vacation|baby shower"
-    r"|graduation|festival|museum|exhibition|gallery|workshop|seminar|retreat|parade|support group|fundraiser|charity (?:run|race|event)|play|musical|camp(?:ing)?|hike|protest|market|theatre|theater|zoo|aquarium|ceremony|audition|rehearsal|scan|marathon|show|reunion|funeral|move)s?\b",
+    r"|graduation|festival|museum|exhibition|gallery|workshop|seminar|retreat|parade|support group"
+    r"|fundraiser|charity (?:run|race|event)|play|musical|camp(?:ing)?|hike|protest|market|theatre|theater"
+    r"|zoo|aquarium|ceremony|audition|rehearsal|scan|marathon|show|reunion|funeral|move)s?\b",
     re.IGNORECASE,
 )
 NOT_HELD: Final = re.compile(
