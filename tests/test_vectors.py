@@ -153,3 +153,28 @@ def test_products_with_the_mean_are_kept_up() -> None:
     exact = halves.astype(np.float32)
     truth = exact @ exact.mean(axis=0)
     assert np.corrcoef(common, truth)[0, 1] > 0.99
+
+
+def test_a_whitened_query_is_nearer_to_what_sets_rows_apart() -> None:
+    """When all vectors share a strong direction, the whitened query still finds the one that fits in the rest."""
+    rng = np.random.default_rng(1)
+    shared = rng.standard_normal(DIM)
+    own = rng.standard_normal((200, DIM)) * 0.1
+    rows = shared + own
+    halves = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+    made = Vectors(DIM, lambda rows: halves[rows])
+    for _ in made.add(np.arange(200, dtype=np.int32), halves):
+        pass
+    query = (own[7] + 0.02 * rng.standard_normal(DIM)).astype(np.float32)
+    query /= np.linalg.norm(query)
+    near = made.cosines(made.whitened(query), 10, np.ones(200, np.bool_), none)
+    assert int(np.argmax(near)) == 7
+    assert np.linalg.norm(made.whitened(query)) == pytest.approx(1, abs=1e-5)
+
+
+def test_few_vectors_leave_the_query_as_it_is() -> None:
+    """Nothing is known of the space of a handful of vectors."""
+    halves = unit(5)
+    made = indexed(halves)
+    query = unit(1, 3)[0].astype(np.float32)
+    assert made.whitened(query) is query

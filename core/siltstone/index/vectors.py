@@ -80,6 +80,7 @@ class Vectors:
         self._renew_at = 1
         self._space: Whitening | None = None
         self._space_until = 1
+        self._measuring = Lock()
 
     @classmethod
     def restored(cls, coded: CodedVectors, source: Source) -> Vectors:
@@ -193,17 +194,22 @@ class Vectors:
         return coded
 
     def whitened(self, query: Floats) -> Floats:
-        """Return a query as it is compared in the user's own space, ``(dim,)`` of unit length; see ``whitening``.
+        """Return the query as it is compared in the user's own space, ``(dim,)`` of unit length; see ``whitening``.
 
-        The space is measured at the first search, and at one when the vectors have grown by a quarter: 50 ms.
+        The space is measured by the first search, and by one when the vectors have grown by a quarter, in about
+        50 ms; searches meanwhile go on with the last one.
         """
-        count = self.count
-        if count >= self._space_until:
-            chosen = np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
-            vectors = self.floats(self._source(self._rows[chosen]))
-            self._space = whitening(vectors[~np.isnan(vectors[:, 0])])
-            self._space_until = count + (count >> 2) + _SPACE_GROWTH
-        return query if self._space is None else self._space(query)
+        if self.count >= self._space_until and self._measuring.acquire(blocking=False):
+            try:
+                count = self.count
+                positions = np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
+                sample = self.floats(self._source(self._rows[positions]))
+                self._space = whitening(sample[~np.isnan(sample[:, 0])])
+                self._space_until = count + (count >> 2) + _SPACE_GROWTH
+            finally:
+                self._measuring.release()
+        space = self._space
+        return query if space is None else space(query)
 
     def cosines(self, query: Floats, depth: int, allowed: Bools, also: Callable[[], Rows]) -> Floats:
         """Return the cosine of each row with the query, ``(n,)`` for the ``n`` rows of ``allowed``; nan: not computed.
