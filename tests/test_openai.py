@@ -326,6 +326,14 @@ def test_addresses_may_be_written_in_many_ways(url: str, path: str) -> None:
         assert server.asked[0].path == path
 
 
+def test_local_servers_are_reached_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on this machine is not asked by way of the environment's proxy, which would read the texts."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with ScriptedServer([says("yes")]) as server:
+        assert chat(server).complete(ASK) == "yes"
+
+
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://user:secret@host", "http://", "http://host:port:secret"])
 def test_bad_addresses_are_refused(url: str) -> None:
     """What is no HTTP address is refused before anything is sent, and not repeated: it may hold a password."""

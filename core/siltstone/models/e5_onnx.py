@@ -37,6 +37,8 @@ class OnnxEngine:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3  # errors
+        # the graph is written in the operators that suit the CPU; rewriting it costs time, and speed
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.enable_cpu_mem_arena = False  # as fast without, and keeps 300 MB less
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # leaves busy cores to others
         self._session = onnxruntime.InferenceSession(build(file), options, providers=["CPUExecutionProvider"])

@@ -69,6 +69,7 @@ class Endpoint:
         self._api_key = (api_key or _key_from_environment(parts.hostname) or "").strip()
         if not self._api_key.isascii() or not self._api_key.isprintable():
             raise ConfigurationError("the API key holds characters that no key has; nothing was sent")
+        self._loopback = parts.hostname in ("localhost", "::1") or parts.hostname.startswith("127.")
         self._timeout = timeout
         self._deadline = deadline
         self._backoff = backoff
@@ -119,7 +120,9 @@ class Endpoint:
             headers = {"Content-Type": "application/json"}
             if self._api_key:
                 headers["Authorization"] = f"Bearer {self._api_key}"
-            client = self._clients.setdefault(os.getpid(), httpx.Client(headers=headers))
+            # what stays on this machine must not take the way over a proxy of the environment
+            fresh = httpx.Client(headers=headers, trust_env=not self._loopback)
+            client = self._clients.setdefault(os.getpid(), fresh)
             weakref.finalize(self, client.close)
         return client
 

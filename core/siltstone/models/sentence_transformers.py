@@ -16,6 +16,9 @@ from .prefixes import prefixes_of
 
 log = logging.getLogger(__name__)
 
+MAX_CHARS: Final = 50_000
+"""Longer texts are cut here before the model cuts them at its own length, so that none takes minutes."""
+
 
 class SentenceTransformersEmbedder:
     """An embedder of the sentence-transformers library.
@@ -68,7 +71,7 @@ class SentenceTransformersEmbedder:
         return vector
 
     def _encode(self, texts: Sequence[str], prefix: str | None, roles: tuple[str, ...]) -> Floats:
-        safe = [text.encode("utf-8", "replace").decode() for text in texts]
+        safe = [text[:MAX_CHARS].encode("utf-8", "replace").decode() for text in texts]
         with self._model as model:
             prompt = self._prompt(model, roles) if prefix is None else prefix
             rows: Floats = np.asarray(
