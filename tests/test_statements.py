@@ -217,6 +217,31 @@ def test_days_are_resolved_from_the_moment_of_speaking(line: str, day: str) -> N
     assert days == {day}
 
 
+@pytest.mark.parametrize(
+    ("line", "day"),
+    [
+        ("I signed up for the marathon, it's on October 20th.", "2024-10-20"),
+        ("我报了十一月三号的马拉松。", "2024-11-03"),
+        ("机票订的是十五号的。", "2024-03-15"),
+        ("Remind me to call the gas company on Tuesday, will you?", "2024-03-12"),
+        ("Can you remind me to water the plants on Friday?", "2024-03-08"),
+    ],
+)
+def test_what_is_booked_or_asked_for_lies_ahead(line: str, day: str) -> None:
+    """The booking is done, the day is still to come; a reminder may be asked for as a question."""
+    ((_, item),) = found(line)
+    assert item.occurred_at is not None
+    assert item.occurred_at.date().isoformat() == day
+
+
+def test_traditional_characters_are_read_and_kept() -> None:
+    """The rules know one script, the items keep the one that was written."""
+    items = {item.attribute: item for _, item in found("我叫陳怡君，住在臺北。", "我老公是醫生，他討厭下雨天。")}
+    assert items["name"].text == "我叫陳怡君"
+    assert items["home"].text == "住在臺北"
+    assert (items["work"].subject, items["dislike"].text) == ("user's husband", "他討厭下雨天")
+
+
 def test_a_day_needs_to_know_when_it_was_said() -> None:
     """Without a time of speaking an event has no day, rather than today's."""
     items = items_of(utterances([Message("user", "I fly to Lisbon next Friday.", id="a")]))

@@ -20,6 +20,7 @@ from typing import Any
 
 from siltstone.compress.budget import RoughCounter
 from siltstone.compress.extractive import ExtractiveSummarizer
+from siltstone.errors import ModelError
 from siltstone.protocols import Summarizer
 from siltstone.records import Digest, DigestItem, Message, to_datetime
 
@@ -129,7 +130,11 @@ def run(summarizer: Summarizer, dialogues: Sequence[Dialogue], show: Iterable[st
     total: dict[tuple[str, str], Counter[str]] = {}
     shrink: dict[str, list[float]] = {}
     for dialogue in dialogues:
-        digest = summarizer.summarize(dialogue.messages)
+        try:
+            digest = summarizer.summarize(dialogue.messages)
+        except ModelError as exc:
+            print(f"  {dialogue.id} failed: {exc}")
+            digest = Digest("", "")
         counts = judge(dialogue, digest, f"{dialogue.half}-{dialogue.language}" in show)
         for key in (
             (dialogue.half, dialogue.language),
@@ -154,11 +159,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--llm", metavar="MODEL@URL", help="digest with a model behind an OpenAI-compatible server")
     parser.add_argument("--show", nargs="*", default=[], metavar="HALF-LANGUAGE", help="print what goes wrong there")
+    parser.add_argument("--fallback", action="store_true", help="let the extractive summarizer stand in for failures")
     arguments = parser.parse_args()
     if arguments.llm:
-        from siltstone.opening import open_summarizer  # type: ignore[attr-defined]
+        from siltstone.compress.llm import LLMSummarizer
+        from siltstone.models.resolve import resolve_chat_model
 
-        summarizer: Summarizer = open_summarizer(f"openai:{arguments.llm}")
+        summarizer: Summarizer = LLMSummarizer(
+            resolve_chat_model(f"openai:{arguments.llm}"),
+            fallback=ExtractiveSummarizer() if arguments.fallback else None,
+        )
     else:
         summarizer = ExtractiveSummarizer()
     run(summarizer, load(), arguments.show)

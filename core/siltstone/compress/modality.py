@@ -100,7 +100,17 @@ _OF_SPEAKER: Final = re.compile(
 _CLAUSE_ZH: Final = re.compile(r"[，,；;]")
 
 
+_TAG_EN: Final = re.compile(
+    r",\s*(?:(?:will|would|can|could|won['’]t) you(?: please)?|please|ok|okay|thanks|right|did i (?:tell"
+    r"|mention)[^,]*)\?\W*$",
+    re.IGNORECASE,
+)
+"""What asks for nothing but a nod."""
+
+
 def _before_question(sentence: str) -> str:
+    if tag := _TAG_EN.search(sentence):
+        return sentence[: tag.start()]
     if re.search(r"[\u4e00-\u9fff]", sentence):
         *before, _ = _CLAUSE_ZH.split(_MARKED.sub("", sentence))
         kept = [

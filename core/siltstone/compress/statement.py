@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from .when import resolve
+
 FACTS, PREFERENCES, EVENTS = "facts", "preferences", "events"
 
 SELF, OTHER, THING, NOBODY = "self", "other", "thing", "nobody"
@@ -66,3 +68,10 @@ class Statement:
     subject: str
     attribute: str
     when: datetime | None = None
+
+
+def day_of(found: Finding, clause: str, said_at: datetime | None) -> datetime | None:
+    """Return the day that a finding's clause names, if it is one on which something happens."""
+    if found.attribute in UNDATED:
+        return None
+    return resolve(clause, said_at, future=found.future, days=31 if found.attribute == "age" else 370)

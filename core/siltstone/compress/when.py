@@ -81,14 +81,15 @@ def dated(clause: str, *, days: int = 370) -> bool:
     return any(one.end - one.start <= timedelta(days=days) for one in _readings(clause, _ANY))
 
 
-def resolve(clause: str, said_at: datetime | None, *, future: bool) -> datetime | None:
+def resolve(clause: str, said_at: datetime | None, *, future: bool, days: int = 370) -> datetime | None:
     """Return the beginning of the time that a clause names: the reading that agrees with its tense, else the likeliest.
 
-    ``None`` where the clause names no time, or nobody knows when it was said. Days are those of ``said_at``'s zone.
+    ``None`` where the clause names no time of at most so many ``days``, or nobody knows when it was said. Days are
+    those of ``said_at``'s zone.
     """
     if said_at is None:
         return None
-    readings = list(_readings(clause, said_at))
+    readings = [one for one in _readings(clause, said_at) if one.end - one.start <= timedelta(days=days)]
     today = day(said_at).start
     fitting = [one for one in readings if (one.end > today if future else one.start <= said_at)]
     best = (fitting or readings)[:1]

@@ -22,6 +22,8 @@ _AHEAD: Final = re.compile(r"明[天年早晚日]|后天|下(?:个?月|周|星�
 _INTENDED: Final = re.compile(r"^[^，]{0,4}(?:打算|准备|计划|决定)(?!好|得|充分)")
 _DUE: Final = re.compile(r"^(?:还|也)?(?:得|要|需要|必须)(?:去|看|交|办|买|换|还|写|给)")
 _DEPARTURE: Final = re.compile(r"的(?:飞机|高铁|火车|机票|车票|票|航班|船|车)$")
+_BOOKED: Final = re.compile(r"(?:报|订|约|定|预约|预订|买)(?:的是|了|好了|到了?|在|于|的)|报名|预约|预定|预订")
+"""What is booked lies ahead, though the booking is done: 我报了十一月三号的马拉松."""
 _TIME_WORDS: Final = re.compile(
     r"[上下这]+个?(?:月|周|星期|礼拜)[一二三四五六日天末]?|(?:周|星期|礼拜)[一二三四五六日天末](?:到(?:周"
     r"|星期|礼拜)?[一二三四五六日天末])?|[今明后昨前大]+[天年晚]"
@@ -42,7 +44,7 @@ def find(clause: Clause) -> Finding | None:
     past = _PAST.search(clause.text) is not None or _PAST_TIME.search(clause.text) is not None
     ahead = _AHEAD.search(clause.text) is not None
     plan = Finding(EVENTS, "plan", future=True)
-    if when and _DEPARTURE.search(rest):
+    if when and (_DEPARTURE.search(rest) or _BOOKED.search(rest)):
         return plan
     if when:
         planned = re.search(words.PLANNED, _TIME_WORDS.sub("", clause.text))

@@ -10,7 +10,7 @@ from typing import Final
 
 from ..modality import asks, asserted, tentative
 from ..people import People
-from ..statement import FACTS, OTHER, SELF, THING, UNDATED, Finding, Statement
+from ..statement import EVENTS, FACTS, OTHER, SELF, THING, Finding, Statement, day_of
 from ..when import dated, resolve
 from . import events, facts, tastes
 from .characters import as_written, simplified
@@ -32,6 +32,11 @@ _ME_SAYS: Final = re.compile(r"^(?:我)(?:也|就|是|一直|还是|个人)?(?:�
 _SARCASM: Final = re.compile(r"呵呵|我可真是|可真行|真是谢谢了|我谢谢你|巴不得")
 
 
+_IT_IS_ON: Final = re.compile(
+    r"^(?:时间|日期|日子)?(?:就)?(?:是|在|定在)[^，]{0,4}(?:[\d一二三四五六七八九十]+[月号日]"
+    r"|[下这]个?[周月]|[明后]天|周[一二三四五六日天])"
+)
+"""The day of what was told just before: 我报了马拉松，在十一月三号。"""
 _MARKED: Final = re.compile(r"[?？]")
 
 
@@ -56,8 +61,10 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
         clauses_note(sentence, people)
         return
     claimed = _QUOTED.sub("", claimed)
-    reported = False
+    reported, told = False, list[Statement]()
     for clause in clauses(claimed, people):
+        if told and told[-1].field == EVENTS and told[-1].when is None and _IT_IS_ON.match(clause.text):
+            told[-1] = dataclasses.replace(told[-1], when=resolve(clause.text, said_at, future=True))
         # What somebody is reported to say is their opinion, up to where the speaker speaks for themselves again.
         if diagnosed := _DIAGNOSED.match(clause.text):
             rest = clause.text[diagnosed.end() :]
@@ -67,7 +74,7 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
             reported = True
         elif clause.kind in (SELF, OTHER):
             reported = False
-        yield from _introductions(clause.text, people)
+        told += _introductions(clause.text, people)
         if reported or tentative(clause.text):
             continue
         if clause.kind == SELF and _ME_SAYS.match(clause.text):
@@ -75,10 +82,9 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
         if asks(clause.text) or clause.text.endswith("吧"):
             continue
         for found in _findings(clause, to_machine):
-            when = None if found.attribute in UNDATED else resolve(clause.text, said_at, future=found.future)
-            yield Statement(
-                found.field, found.text or clause.text, clause.subject or people.speaker, found.attribute, when
-            )
+            subject, when = clause.subject or people.speaker, day_of(found, clause.text, said_at)
+            told.append(Statement(found.field, found.text or clause.text, subject, found.attribute, when))
+    yield from told
     if len(claimed) < len(sentence):
         clauses_note(sentence[len(claimed) :], people)
 

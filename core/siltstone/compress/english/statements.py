@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
 from ..fragments import bare
+from ..lexicon import pattern
 from ..modality import asserted, tentative
 from ..people import People
-from ..statement import FACTS, NOBODY, PREFERENCES, THING, UNDATED, Finding, Statement
+from ..statement import EVENTS, FACTS, NOBODY, THING, Finding, Statement, day_of
 from ..when import resolve
 from . import events, facts, tastes
 from .clauses import ANYWHERE, NO_NAMES, Clause, clauses, note_mentions
@@ -44,41 +46,50 @@ _DIAGNOSED: Final = re.compile(
     r"(?:says|said|told me|tells me|thinks|found|confirmed|show|showed|shows)\s+(?:that\s+)?(?=i\b|my\b|we\b)",
     re.IGNORECASE,
 )
-_SAYS_SELF: Final = re.compile(
-    r"^i (?:think|guess|believe|suppose|feel like)\s+(?:that\s+)?(?=i\b|we\b|my\b)", re.IGNORECASE
+_IT_IS_ON: Final = pattern(
+    r"^(?:it|which|that)(?:['’]s| is| will be| takes place| starts| begins)\s+(?:on\s|in\s|at\s|the\s"
+    r"|from\s|next\s|this\s|tomorrow|tonight)"
 )
+"""The day of what was told just before: "I signed up for the marathon, it's on October 20th"."""
 
 
 def find(sentence: str, people: People, said_at: datetime | None, *, to_machine: bool) -> Iterator[Statement]:
     """Yield the statements of one sentence; ``people`` learns whom it mentions, whatever it states."""
     claimed = asserted(sentence)
-    if to_machine and _REQUEST.match(sentence) and tastes.STANDING.search(sentence):
-        yield Statement(PREFERENCES, bare(sentence), people.speaker, "instruction")
+    if to_machine and _REQUEST.match(sentence) and (found := tastes.request(sentence)):
+        when = resolve(sentence, said_at, future=True) if found.field == EVENTS else None
+        yield Statement(found.field, bare(sentence), people.speaker, found.attribute, when)
         return
     if not claimed or _SARCASM.match(sentence):
         note_mentions(sentence, people)
         return
     claimed = _DIAGNOSED.sub("", _QUOTED.sub(" ", claimed))
-    reported = False
+    reported, told = False, list[Statement]()
     for clause in clauses(claimed, people):
+        if told and told[-1].field == EVENTS and told[-1].when is None and _IT_IS_ON.match(clause.text):
+            told[-1] = dataclasses.replace(told[-1], when=resolve(clause.text, said_at, future=True))
         # What somebody is reported to say is their opinion, up to where the speaker speaks for themselves again.
         reported = _REPORTED.search(clause.text) is not None or (reported and clause.kind == THING)
-        yield from _introductions(clause, people)
+        told += _introductions(clause, people)
         if reported or (tentative(clause.text) and not re.search(r"\brather\b|\bprefer\b", clause.text)):
             continue
-        yield from _of_clause(clause, people.speaker, said_at, to_machine)
+        told += _of_clause(clause, people.speaker, said_at, to_machine)
+    yield from told
     if len(claimed) < len(sentence):
         note_mentions(sentence[len(claimed) :], people)
 
 
 def _of_clause(clause: Clause, speaker: str, said_at: datetime | None, to_machine: bool) -> Iterator[Statement]:
     if _OPINION.match(clause.text):
-        stripped = _SAYS_SELF.sub("", clause.text)
-        if stripped == clause.text:
-            return
+        return
     for found in _findings(clause, to_machine):
-        when = None if found.attribute in UNDATED else resolve(clause.text, said_at, future=found.future)
-        yield Statement(found.field, found.text or clause.text, clause.subject or speaker, found.attribute, when)
+        yield Statement(
+            found.field,
+            found.text or clause.text,
+            clause.subject or speaker,
+            found.attribute,
+            day_of(found, clause.text, said_at),
+        )
 
 
 def _findings(clause: Clause, to_machine: bool) -> list[Finding]:

@@ -81,6 +81,15 @@ def instruction(clause: Clause) -> Finding | None:
     return None
 
 
+def request(sentence: str) -> Finding | None:
+    """Return the finding for "can you …?": a standing wish, a name, a reminder; other requests are of the moment."""
+    if re.search(r"\bremind me\b", sentence, re.IGNORECASE):
+        return Finding(EVENTS, "reminder", future=True)
+    if _CALL_ME.search(sentence):
+        return Finding(PREFERENCES, "name")
+    return Finding(PREFERENCES, "instruction") if STANDING.search(sentence) else None
+
+
 def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     """Yield what a clause tells of a person's taste."""
     verb, after = predicate.verb, predicate.after
