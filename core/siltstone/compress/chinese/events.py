@@ -14,7 +14,7 @@ from .clauses import Clause
 _RECURRING: Final = re.compile(r"每(?:天|周|年|个?月|逢)|经常|总是|平时|一般|天天|老是|常常|周末(?:会|都|常)")
 _VAGUE_TIME: Final = re.compile(r"最近|这阵子|近来")
 _PAST: Final = re.compile(
-    r"(?:了|过(?!生日|节|[^，]{0,3}大寿|周末|冬|夜))(?!年|头|来|几)|的$|总算|终于|(?:[号日天月年晚]"
+    r"(?:了|(?<![难不通超经])过(?!生日|节|敏|于|程|去|分|度|[^，]{0,3}大寿|周末|冬|夜))(?!年|头|来|几)|的$|总算|终于|(?:[号日天月年晚]"
     r"|周[一二三四五六日天])[^，]{1,4}的(?!话)"
 )
 _PAST_TIME: Final = re.compile(r"昨|前天|上(?:个?月|周|星期|礼拜)|去年|前年|刚")
@@ -30,6 +30,7 @@ _TIME_WORDS: Final = re.compile(
     r"|[\d一二三四五六七八九十]{1,4}(?:年|月份?|[号日]|点半?)(?:到)?|早上|晚上|上午|中午|下午|[年月]底"
 )
 _UNDENIED: Final = re.compile(r"不干了|不做了|没(?:想到|过)")
+_OF_THIS_TALK: Final = re.compile(r"(?:和|跟|找|向|请教|问|告诉)(?:你|您)|聊天|对话|这次交流")
 _OF_LISTENER: Final = re.compile(r"^(?:你|您|大家|别人|谁|网上|新闻)")
 
 
@@ -40,6 +41,8 @@ def find(clause: Clause) -> Finding | None:
     if _RECURRING.search(clause.text) or (words.TRIFLES.search(rest) and not when):
         return None
     if (_VAGUE_TIME.search(clause.text) and not milestone) or (negated(rest) and not _UNDENIED.search(rest)):
+        return None
+    if _OF_THIS_TALK.search(rest):
         return None
     past = _PAST.search(clause.text) is not None or _PAST_TIME.search(clause.text) is not None
     ahead = _AHEAD.search(clause.text) is not None
@@ -59,7 +62,12 @@ def find(clause: Clause) -> Finding | None:
 
 def find_in_thing(clause: Clause) -> Finding | None:
     """Return the event of a thing that has a day, unless it is the listener's."""
-    if not dated(clause.text) or negated(clause.text) or _OF_LISTENER.match(clause.text):
+    if (
+        not dated(clause.text)
+        or negated(clause.text)
+        or _OF_LISTENER.match(clause.text)
+        or _OF_THIS_TALK.search(clause.text)
+    ):
         return None
     planned = re.search(words.PLANNED, _TIME_WORDS.sub("", clause.text))
     return Finding(EVENTS, "plan", future=True) if planned else None

@@ -79,7 +79,7 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
             continue
         if clause.kind == SELF and _ME_SAYS.match(clause.text):
             continue
-        if asks(clause.text) or clause.text.endswith("吧"):
+        if asks(clause.text) or clause.text.endswith(_LEFT_OPEN):
             continue
         for found in _findings(clause, to_machine):
             subject, when = clause.subject or people.speaker, day_of(found, clause.text, said_at)
@@ -94,9 +94,11 @@ def _supposed_apart(sentence: str) -> str:
     return asserted(sentence) if not asks(sentence) else asserted(sentence.rstrip("。！!~～") + "。") or sentence
 
 
+_LEFT_OPEN: Final = ("吧", "时", "的时候", "之后", "以后", "的话")
+"""Ends of clauses that propose, or only lead up to another."""
 _NO_EVENT: Final = frozenset({"diet", "health", "age", "family", "birthday", "phone", "name", "trait"})
 """Facts whose clause may look like news or a plan, and is not."""
-_WITH_TASTE: Final = frozenset({"work", "home", "name", "age"})
+_WITH_TASTE: Final = frozenset({"name", "age"})
 _WITH_EVENT: Final = frozenset({"home", "work", "origin", "pet"})
 
 

@@ -87,6 +87,8 @@ def find(clause: Clause) -> Finding | None:
         unafraid = re.search(r"(?:不|没那么|不再|不怎么)$", rest[: match.start()])
         return Finding(PREFERENCES, "like" if unafraid else f"{former}dislike")
     if (match := _LIKE.search(rest)) and match.start() <= _FAR and len(rest) > match.end():
+        if re.match(r"的(?![^，]*是)", rest[match.end() :]):  # 自己喜欢的活动 says what, not that
+            return None
         return Finding(PREFERENCES, f"{former}like")
     if _FONDNESS.search(rest):
         return Finding(PREFERENCES, "like")
