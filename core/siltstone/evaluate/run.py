@@ -78,6 +78,7 @@ def measure(
 
     ``budgets`` are the token budgets of ``context()`` to be measured too; ``step`` is told how much was done.
     """
+    embedder.embed_query("a question, so that loading the model is not timed")
     watched = Watched(embedder)
     judged: list[Judged] = []
     search_ms: list[float] = []
