@@ -44,6 +44,13 @@ def test_it_is_a_summarizer_under_the_name_of_its_model() -> None:
     assert digest.dropped == 0
 
 
+def test_items_know_whom_and_what_they_are_about() -> None:
+    """Where the rules find the same statement, a model's item takes its subject and attribute."""
+    digest = LLMSummarizer(ScriptedChatModel([ANSWER])).summarize(TALK)
+    assert (digest.facts[0].subject, digest.facts[0].attribute) == ("user", "work")
+    assert (digest.preferences[0].subject, digest.preferences[0].attribute) == ("user", "diet")
+
+
 def test_the_model_gets_labels_days_and_the_schema_and_no_example() -> None:
     """It sees who said what and when under short labels, never the stored ids, and is bound to the schema."""
     model = ScriptedChatModel([ANSWER])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ..errors import BackendUnavailableError, InvalidInputError, ModelError
 from ..protocols import ChatModel, Summarizer, TokenCounter
 from ..records import Digest, Message
+from .annotate import annotated
 from .budget import RoughCounter, summary_budget
 from .conversation import Conversation, Terms, digesting
 from .digest import DigestError
@@ -70,7 +71,7 @@ class LLMSummarizer:
                 raise
             digest = self.fallback.summarize(messages, max_tokens=max_tokens)
             return dataclasses.replace(digest, flags=(*digest.flags, "fallback"))
-        return dataclasses.replace(digest, source_ids=ids)
+        return dataclasses.replace(annotated(digest, said), source_ids=ids)
 
     def _drive(self, conversation: Conversation[Digest]) -> Digest:
         try:
