@@ -28,8 +28,6 @@ from .vectorfile import VectorFile, drop_others, listed
 
 _AT_ONCE: Final = 4_096
 """Items shelved at once while a log is read."""
-
-
 _LEAST_RUNNING: Final = 2_000
 _LEAST_CLOSING: Final = 256
 """New rows after which a cache is written, in small stores; large ones wait for a share of their size."""
@@ -90,7 +88,10 @@ class Drawer:
             if not self._alone or space != self._space:
                 self._catch_up(space)
             if self._log.torn or self._unfinished:
-                self.mend(space)
+                try:
+                    self.mend(space)
+                except SiltstoneError as exc:  # reading goes on; the next write, or the next open, tries again
+                    self._notes.append(f"what a killed writer left could not be cleared up: {exc}")
         return self.shelf
 
     def _changed(self) -> bool:
@@ -273,7 +274,7 @@ class Drawer:
         slots = file.append(numbers, hashes, halves)
         if self._rules.durable:
             file.sync()
-        self._log.append([orjson.dumps({"g": len(rows)})])
+        self._log.append([orjson.dumps({"g": len(rows)})], sync=False)
         with self._step:
             self.shelf.attach(np.array(rows, np.int32), slots, halves)
             self._publish()
@@ -309,7 +310,7 @@ class Drawer:
                 with self._step:
                     self._log.install(fresh)
                     self.shelf.relocate(segment, places)
-            self._log.append([orjson.dumps({"y": number})])
+            self._log.append([orjson.dumps({"y": number})], sync=False)
             with self._step:
                 del self._unfinished[number]
                 self._publish()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -86,6 +87,7 @@ class Log:
     def resume(self, state: Mapping[str, Any]) -> bool:
         """Go on from a state, without reading what lies before it; false if these are not the same files."""
         found: dict[int, Segment] = {}
+        newest = max(_numbers(self._folder), default=0)
         for number, end, sealed, ragged in state["segments"]:
             try:
                 segment = self._open(number)
@@ -93,7 +95,7 @@ class Log:
                 return False
             if segment.file.size < end:
                 return False
-            segment.end, segment.sealed, segment.ragged = end, sealed, ragged
+            segment.end, segment.sealed, segment.ragged = end, sealed or number != newest, ragged
             found[number] = segment
         last = found[max(found)]
         header = parse(found[min(found)].file.read(0, 1 << 12))
@@ -218,10 +220,11 @@ class Log:
         if last is None or last.end >= self._segment_size or self._fresh_segment:
             self._begin(last)
 
-    def append(self, documents: Sequence[bytes]) -> list[int]:
+    def append(self, documents: Sequence[bytes], *, sync: bool = True) -> list[int]:
         """Write documents as one commit, numbered from ``next_number``, on disk when it returns; return their places.
 
-        What cannot be written whole is taken back, and the error raised. ``make_ready`` comes first.
+        What cannot be written whole is taken back, and the error raised. ``make_ready`` comes first. A mere note,
+        whose loss costs nothing, needs no ``sync``.
         """
         segment, number = self._last, self.next_number
         offset = segment.end
@@ -238,32 +241,33 @@ class Log:
             frames.append(framed)
             offset += len(framed)
             number += 1
-        self._write(segment, b"".join(frames))
+        self._write(segment, b"".join(frames), sync)
         segment.end, segment.ragged, self.next_number = offset, False, number
         return places
 
-    def _write(self, segment: Segment, data: bytes) -> None:
+    def _write(self, segment: Segment, data: bytes, sync: bool) -> None:
         written = False
         try:
             segment.file.write(data, segment.end)
             written = True
-            if self._durable:
+            if self._durable and sync:
                 segment.file.sync()
-                if not segment.end:
-                    disk.sync_folder(self._folder)
         except SiltstoneError:
             self._fresh_segment = written and segment.end > 0  # readers may have seen it: never reuse these bytes
-            segment.file.truncate(segment.end)
+            with suppress(SiltstoneError):  # else the next writer cuts it
+                segment.file.truncate(segment.end)
             raise
 
     def _begin(self, last: Segment | None) -> None:
         """Announce and create the next segment."""
         number = 1 if last is None else last.number + 1
         if last is not None and not last.sealed:
-            self.append([orjson.dumps({"next": number})])
+            self.append([orjson.dumps({"next": number})], sync=False)
             last.sealed = True
         self._fresh_segment = False
         file = File(self._path(number), write=True, create=True)
+        if self._durable:
+            disk.sync_folder(self._folder)
         self._segments[number] = Segment(number, file, file.inode)
 
     def _introduction(self, segment: int) -> bytes:
