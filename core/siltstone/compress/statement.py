@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from .when import resolve
@@ -70,8 +70,19 @@ class Statement:
     when: datetime | None = None
 
 
-def day_of(found: Finding, clause: str, said_at: datetime | None) -> datetime | None:
-    """Return the day that a finding's clause names, if it is one on which something happens."""
-    if found.attribute in UNDATED:
-        return None
-    return resolve(clause, said_at, future=found.future, days=31 if found.attribute == "age" else 370)
+def state(found: Finding, clause: str, subject: str, said_at: datetime | None) -> Statement:
+    """Return a finding as a statement, with the day that its clause names, if it is one on which something happens.
+
+    A plan whose day has passed is an event: "here's what I did last week".
+    """
+    when = None
+    if found.attribute not in UNDATED:
+        when = resolve(clause, said_at, future=found.future, days=31 if found.attribute == "age" else 370)
+    attribute = found.attribute
+    if attribute == "plan" and when is not None and said_at is not None and when.date() < said_at.date() - _WEEK:
+        attribute = "event"
+    return Statement(found.field, found.text or clause, subject, attribute, when)
+
+
+_WEEK: Final = timedelta(days=7)
+"""A plan for this week has begun on its first day, and is a plan all the same."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from ..modality import asks, asserted, tentative
 from ..people import People
-from ..statement import EVENTS, FACTS, OTHER, SELF, THING, Finding, Statement, day_of
+from ..statement import EVENTS, FACTS, OTHER, SELF, THING, Finding, Statement, state
 from ..when import dated, resolve
 from . import events, facts, tastes
 from .characters import as_written, simplified
@@ -82,8 +82,7 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
         if asks(clause.text) or clause.text.endswith(_LEFT_OPEN):
             continue
         for found in _findings(clause, to_machine):
-            subject, when = clause.subject or people.speaker, day_of(found, clause.text, said_at)
-            told.append(Statement(found.field, found.text or clause.text, subject, found.attribute, when))
+            told.append(state(found, clause.text, clause.subject or people.speaker, said_at))
     yield from told
     if len(claimed) < len(sentence):
         clauses_note(sentence[len(claimed) :], people)

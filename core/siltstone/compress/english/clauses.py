@@ -103,6 +103,9 @@ class Clause:
     elided: bool = False
 
 
+_PERSON_AT_END: Final = re.compile(rf"(?:\b(?i:{ENGLISH_PATTERN})|\b{_NAME})$")
+
+
 def clauses(sentence: str, people: People) -> Iterator[Clause]:
     """Yield the clauses of a sentence. Pronouns are resolved by ``people``, which learns whom the sentence mentions."""
     before = ""
@@ -111,6 +114,8 @@ def clauses(sentence: str, people: People) -> Iterator[Clause]:
         if text:
             clause = _read(text, people)
             if before and re.match(r"who\b", text, re.IGNORECASE):
+                if not _PERSON_AT_END.search(before):
+                    clause = dataclasses.replace(clause, kind=THING, subject="")
                 comma = ", " if f"{before}, {text}" in sentence else " "
                 clause = dataclasses.replace(clause, text=f"{before}{comma}{text}")
             before = text

@@ -44,7 +44,8 @@ _BECAME: Final = re.compile(
     r"|cancell?ed|rejected|delayed)\b"
 )
 _NO_EVENT_NOUN: Final = re.compile(
-    r"(?:weather|news|same|thing|problem|point|whole|other|rest|\w+days?)\b", re.IGNORECASE
+    r"(?:weather|news|here|there|something|anything|nothing|everything|what|same|thing|problem|point|whole|other|rest|\w+days?)\b",
+    re.IGNORECASE,
 )
 
 
@@ -158,7 +159,7 @@ def find_elided(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     elif re.match(r"(?:no|zero) (?:more )?\w+ for me\b", clause.rest, re.IGNORECASE):
         yield Finding(FACTS, "diet")
     elif re.match(
-        r"(?:never|not|really|absolutely|also|still)?\s*(?:love|hate|can not stand|enjoy|prefer|like|adore)\b",
+        r"(?:never|not|really|absolutely|also|still)?\s*(?:love|hate|can not stand|prefer|like|adore)\b",
         clause.rest,
         re.IGNORECASE,
     ):

@@ -12,7 +12,7 @@ from ..fragments import bare
 from ..lexicon import pattern
 from ..modality import asserted, tentative
 from ..people import People
-from ..statement import EVENTS, FACTS, NOBODY, THING, Finding, Statement, day_of
+from ..statement import EVENTS, FACTS, NOBODY, THING, Finding, Statement, state
 from ..when import resolve
 from . import events, facts, tastes
 from .clauses import ANYWHERE, NO_NAMES, Clause, clauses, note_mentions
@@ -83,13 +83,7 @@ def _of_clause(clause: Clause, speaker: str, said_at: datetime | None, to_machin
     if _OPINION.match(clause.text):
         return
     for found in _findings(clause, to_machine):
-        yield Statement(
-            found.field,
-            found.text or clause.text,
-            clause.subject or speaker,
-            found.attribute,
-            day_of(found, clause.text, said_at),
-        )
+        yield state(found, clause.text, clause.subject or speaker, said_at)
 
 
 def _findings(clause: Clause, to_machine: bool) -> list[Finding]:

@@ -21,6 +21,9 @@ POINTING: Final = re.compile(
 )
 """Objects that point at something in the conversation: liking them is no lasting preference."""
 
+_OF_LISTENER: Final = re.compile(r"^(?:\w+ ){0,3}(?:your?|yours|yourself)\b", re.IGNORECASE)
+"""What is liked is the listener's: a compliment."""
+
 _INSTRUCTION: Final = re.compile(
     r"^(?:(?:please|pls|and|also|so|ok|okay|just|yes|in (?:the )?future|from now on|going forward|for the "
     r"future|next time"
@@ -123,7 +126,7 @@ def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
 
 def taste(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     """Yield like or dislike; "used to" turns it round, as do "not" and "never"."""
-    if POINTING.match(predicate.after) or predicate.tense == "future":
+    if POINTING.match(predicate.after) or predicate.tense == "future" or _OF_LISTENER.search(predicate.after):
         return
     disliked = (predicate.verb in words.DISLIKE) != predicate.negated
     if predicate.modal == "used":
