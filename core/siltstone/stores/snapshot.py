@@ -84,7 +84,12 @@ def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
         if len(cells) and ((cells == cells[0]).all() or (cells != cells).all()):  # all the same, or all nan
             constants[name] = cells[0].item()
         else:
-            arrays[f"column.{name}"] = _narrow(cells)
+            column, steps = _narrow(cells), _steps(cells)
+            if steps.itemsize < column.itemsize:  # as the way from cell to cell, where that takes less room
+                constants[name] = cells[0].item()
+                arrays[f"steps.{name}"] = steps
+            else:
+                arrays[f"column.{name}"] = column
     block = merge(picture.blocks, ~alive)
     arrays |= {
         "postings.hashes": block.hashes,
@@ -115,7 +120,9 @@ def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
     count = values["count"]
     columns: Arrays = {}
     for name, dtype in SPEC.items():
-        if name in values["constants"]:
+        if (steps := arrays.get(f"steps.{name}")) is not None:
+            cells = np.cumsum(steps, dtype=dtype) + values["constants"][name]
+        elif name in values["constants"]:
             value = values["constants"][name]
             cells = np.full(count, np.nan if value is None else value, dtype)
         else:
@@ -156,6 +163,11 @@ def _block(arrays: Arrays) -> Block:
 
 def _ids(arrays: Arrays) -> IdTable:
     return IdTable(arrays["ids.high"], arrays["ids.low"], arrays["ids.rows"])
+
+
+def _steps(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the differences from cell to cell of integers, 0 for the first; other cells as they are."""
+    return _narrow(np.diff(cells.astype(np.int64), prepend=cells[:1])) if cells.dtype.kind in "iu" else cells
 
 
 def _narrow(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
