@@ -65,6 +65,21 @@ def test_scores_prompt_and_saving_are_shown(shown: str) -> None:
     assert shown.count("The prompt") == 4
 
 
+def test_a_demo_that_cannot_start_says_why(tmp_path: Path) -> None:
+    """Where no store can be, the demonstration fails with the store's own sentence and exit code 1."""
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-m", "siltstone", "demo", "--store", str(tmp_path / "notes.txt")],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+    assert "notes.txt" in ran.stderr
+
+
 def test_a_second_demo_on_the_same_store_adds_nothing(runs: list[str]) -> None:
     """The demonstration's messages have ids, so that running it again changes no count."""
     first, again = (re.findall(r"full history of (\d+) messages", run) for run in runs)

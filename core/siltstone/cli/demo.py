@@ -67,23 +67,24 @@ def _command(part: str, folder: Path, embedder: str | None, *options: str) -> li
 def _first(folder: Path, embedder: str | None) -> None:
     """Let a process chat, and kill it after its last acknowledged add."""
     out = console()
-    process = subprocess.Popen(_command("chat", folder, embedder), stdout=subprocess.PIPE, encoding="utf-8")
-    assert process.stdout is not None
-    out.print(
-        f"[bold]First process[/bold] ({process.pid}): two people chat, every add is acknowledged once it is on disk."
-    )
-    with process.stdout as lines:
-        last = ""
-        for line in lines:
-            last = line.strip()
-            if last == DONE:
-                process.send_signal(signal.SIGKILL)
-                break
-            print(f"  {last}")
-    code = process.wait()
+    last = ""
+    with subprocess.Popen(_command("chat", folder, embedder), stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout is not None
+        out.print(f"[bold]First process[/bold] ({process.pid}): two people chat, every add is on disk when it returns.")
+        try:
+            for line in process.stdout:
+                last = line.strip()
+                if last == DONE:
+                    break
+                print(f"  {last}")
+        except BaseException:  # interrupted: leave no process behind
+            process.kill()
+            raise
+        if last == DONE:
+            process.send_signal(signal.SIGKILL)
     if last != DONE:
-        raise typer.Exit(code or 1)
-    out.print(f"Killed with SIGKILL (exit status {code}), the store still open.\n")
+        raise typer.Exit(1)  # it has said why
+    out.print(f"Killed with SIGKILL (exit status {process.returncode}), the store still open.\n")
 
 
 def _second(folder: Path, embedder: str | None, max_tokens: int) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from ..records import Record
 from .options import DEFAULT_STORE, AsJson, Embedding, Kinds, Session, Since, StoreAt, Until, User, opened
-from .output import hits_table, minute, note, plain, records_table, show_table, show_why, table, who, write_json
+from .output import hits_table, minute, note, plain, records_table, show_table, show_why, table, write_json
 
 
 def search(
@@ -62,7 +62,7 @@ def context(
         write_json(made)
         return
     print(made.as_prompt(query) if prompt else made.text)
-    left_out = ", ".join(f"{count} for {reason}" for reason, count in made.omitted.items() if count)
+    left_out = ", ".join(f"{count} ({reason})" for reason, count in made.omitted.items() if count)
     note(f"[{made.tokens} of {max_tokens} tokens{'; left out: ' + left_out if left_out else ''}]")
 
 
@@ -115,8 +115,7 @@ def show(
     elif as_json:
         write_json(item)
     else:
-        title = f"{item.kind} of {who(item)}" if isinstance(item, Record) else f"message of {item.name or item.role}"
-        made = table(("field", "value"), title=title)
+        made = table(("field", "value"), title=item.kind if isinstance(item, Record) else "message")
         for name, value in plain(item).items():
             if value not in (None, "", [], {}, False):
                 made.add_row(name, _text(value))

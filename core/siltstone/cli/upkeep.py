@@ -43,7 +43,7 @@ def forget(
         }
         report = memory.forget(**chosen, dry_run=True)
         gone = f"{len(report.messages)} messages and {len(report.records)} records"
-        if not dry_run:
+        if not dry_run and (report.messages or report.records):
             if not yes:
                 note(f"{gone} of user {user!r} in {store} will be deleted for good.")
                 typer.confirm("Go on?", abort=True, err=True)
