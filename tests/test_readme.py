@@ -41,10 +41,10 @@ def test_code_blocks_run(number: int, tmp_path: Path) -> None:
     assert ran.returncode == 0, f"{block}\n{ran.stderr}"
 
 
-def test_commands_exist() -> None:
-    """Every ``siltstone COMMAND`` of the shell blocks is one."""
-    named = set(re.findall(r"\bsiltstone ([a-z]+)\b", SHELL))
+def test_the_readme_names_the_commands_that_exist() -> None:
+    """Every ``siltstone COMMAND`` of the shell blocks is one, and every command has a place in the README."""
     commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    groups = {group.name for group in app.registered_groups}
+    commands |= {str(group.name) for group in app.registered_groups}
 
-    assert named <= commands | groups
+    assert set(re.findall(r"^.*\bsiltstone ([a-z]+)\b", SHELL, re.MULTILINE)) <= commands
+    assert {command for command in commands if f"`{command}`" not in README} == set()
