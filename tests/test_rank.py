@@ -194,8 +194,12 @@ def test_a_question_is_read_by_rule(text: str, flag: str) -> None:
         ("你给我推荐过什么？", "assistant"),
         ("What did I say about tea?", "user"),
         ("我说过我喜欢什么茶？", "user"),
-        ("What is my name?", None),
-        ("我叫什么名字？", None),
+        ("What is my name?", "user"),
+        ("我叫什么名字？", "user"),
+        ("What did I tell you about tea?", "user"),
+        ("我和你说过我喜欢什么茶？", "user"),
+        ("What is the capital of France?", None),
+        ("法国的首都是哪里？", None),
     ],
 )
 def test_whose_words_are_asked_about_is_read(text: str, role: str | None) -> None:

@@ -316,6 +316,9 @@ class Store(Protocol):
     def resolve(self, user_id: str, keys: Sequence[int]) -> list[Record | None]:
         """Return the records of candidate rows, in order; ``None`` for one that has gone since."""
 
+    def vectors(self, user_id: str, keys: Sequence[int]) -> Floats:
+        """Return the vectors of candidate rows, ``(n, dim)``; a row of nan where there is none."""
+
     def scan(self, user_id: str, where: Where) -> Iterator[Record]:
         """Yield the live records that are meant, in order of writing."""
 

@@ -150,6 +150,10 @@ class Vectors:
                 positions, cosines = _all_of(part.index, self.mean)
                 yield self._rows[part.start + positions], cosines
 
+    def of(self, rows: Rows) -> Floats:
+        """Return the vectors of rows, ``(n, dim)``; a row of nan where there is none."""
+        return self.floats(self._source(rows))
+
     def floats(self, halves: Halves) -> Floats:
         """Return float16 rows as float32; FAISS converts faster than numpy."""
         if not len(halves):

@@ -21,7 +21,7 @@ from .weights import CONTENDERS, HALF_LIFE_DAYS
 
 Array = npt.NDArray[np.float64]
 _DAY: Final = 86_400 * 1_000_000  # microseconds
-_SMALL: Final = 30  # rows: below this, what neighbours or all rows have in common means little
+_FEW: Final = 30  # rows: in fewer, each is nearly every other's neighbour
 
 
 @dataclass(frozen=True)
@@ -34,27 +34,27 @@ class Arms:
     dense: Arm
 
 
-def evidence(candidates: Candidates, arms: Arms, rows: Ints) -> dict[str, Array]:
+def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints) -> dict[str, Array]:
     """Return what the arms say of rows, of their neighbours and of their sessions; all but the names is ``(m,)``."""
     turn, window, dense = arms.turn, arms.window, arms.dense
     sessions = candidates.session
     sizes = np.bincount(sessions[sessions >= 0])
     before, after = candidates.previous[rows], candidates.following[rows]
     before2 = np.where(before >= 0, candidates.previous[before], -1)
-    windows = arms.lexical.window[rows]
+    windows, mass = arms.lexical.window[rows].astype(np.float64), arms.lexical.mass or 1.0
+    few = _FEW / (candidates.total + _FEW) * (question.role != "assistant")  # an answer shares few words with it
     return {
-        "lexical.turn": turn.z(rows),
-        "lexical.own": arms.lexical.turn[rows] / (turn.best or 1.0) * _SMALL / (candidates.total + _SMALL),
-        "lexical.window_best": windows / (window.best or 1.0),
-        "lexical.coverage": windows / (arms.lexical.mass or 1.0),
+        "lexical": windows / (window.best or 1.0),
+        "coverage": windows / mass,
         "dense": dense.z(rows),
-        "dense.alone": dense.z(rows) * max(0.0, 1.0 - window.best / (arms.lexical.mass or 1.0)),
-        "before.lexical": turn.z(before),
+        "turn": turn.z(rows),
+        "turn.few": arms.lexical.turn[rows].astype(np.float64) / (turn.best or 1.0) * few,
+        "dense.alone": dense.z(rows) * max(0.0, 1.0 - window.best / mass),
+        "before.turn": turn.z(before),
         "before.window": window.z(before),
         "before.dense": dense.z(before),
         "before2.dense": dense.z(before2),
-        "after.lexical": turn.z(after),
-        "after.window": window.z(after),
+        "after.turn": turn.z(after),
         "after.dense": dense.z(after),
         "session.lexical": window.session_z(sessions, sizes, rows),
         "session.dense": dense.session_z(sessions, sizes, rows),
@@ -69,15 +69,14 @@ def form(candidates: Candidates, question: Question, arms: Arms, rows: Ints) -> 
     timed = (bits[rows] & SPEAKS_OF_TIME > 0).astype(np.float64)
     names = (bits[rows] & NAMES > 0).astype(np.float64)
     return {
-        **_speaker(candidates, question, rows),
-        "answer": answers * arms.turn.z(before),
+        "who": who(candidates, question, rows),
+        "answers": answers * arms.turn.z(before),
         "asks": candidates.question[rows].astype(np.float64),
         "time.words": timed,
         "time.asked": timed * question.asks_when,
         "time.named": closeness(candidates, question.periods, rows),
         "name": names,
         "name.where": names * question.asks_where,
-        "common": _common(candidates, rows),
     }
 
 
@@ -88,14 +87,27 @@ def standing(candidates: Candidates, question: Question, now: datetime, rows: In
     closed = ((until != UNKNOWN) & (until <= moment)).astype(np.float64)
     said = candidates.said_at[rows].astype(np.float64)
     importance = candidates.importance[rows]
-    role = ROLES.index(question.role) if question.role else -2
     return {
-        "role.asked": (candidates.role[rows] == role).astype(np.float64),
         "closed": closed * (not question.asks_past),
         "closed.asked": closed * question.asks_past,
         "importance": np.where(np.isnan(importance), 0.0, importance - 0.5),
         "freshness": _freshness(candidates.kind[rows], moment - said),
     }
+
+
+def who(candidates: Candidates, question: Question, rows: Ints) -> Array:
+    """Return 1 where the row's speaker is the one asked about, -1 where it is another one, 0 where that is unknown.
+
+    Speakers are named in the question; where none is, "you recommended" means the assistant and "I" the user.
+    """
+    flags = np.array([*named(question.text, candidates.speakers), False])  # the last: no speaker
+    if flags.any():
+        speaker = candidates.speaker[rows]
+        return np.where(speaker >= 0, np.where(flags[speaker], 1.0, -1.0), 0.0)
+    if question.role is None:
+        return np.zeros(len(rows))
+    role = candidates.role[rows]
+    return np.where(role >= 0, np.where(role == ROLES.index(question.role), 1.0, -1.0), 0.0)
 
 
 def recency(candidates: Candidates, question: Question, scores: Array, rows: Ints) -> Array:
@@ -142,27 +154,6 @@ def _near(early: Array, late: Array, days: float) -> Array:
 
 def _bounds(period: Period) -> tuple[int, int]:
     return micros(period.start), micros(period.end)
-
-
-def _speaker(candidates: Candidates, question: Question, rows: Ints) -> dict[str, Array]:
-    """Return whether the row's speaker is named in the question, or another one is."""
-    flags = np.array([*named(question.text, candidates.speakers), False], np.float64)  # the last: no speaker
-    speaker = candidates.speaker[rows]
-    mine = flags[speaker]
-    return {"speaker.named": mine, "speaker.other": flags.any() * (1.0 - mine) * (speaker >= 0)}
-
-
-def _common(candidates: Candidates, rows: Ints) -> Array:
-    """Return how much the rows sound like everything else, in deviations over these rows."""
-    if candidates.common is None:
-        return np.zeros(len(rows))
-    likeness = candidates.common[rows].astype(np.float64)
-    known = ~np.isnan(likeness)
-    if np.count_nonzero(known) < 2:
-        return np.zeros(len(rows))
-    mean, deviation = likeness[known].mean(), likeness[known].std() or 1.0
-    trust = candidates.total / (candidates.total + _SMALL)
-    return np.where(known, (np.nan_to_num(likeness, nan=mean) - mean) / deviation * trust, 0.0)
 
 
 def _freshness(kinds: Ints, age: Array) -> Array:

@@ -18,7 +18,8 @@ MAX_TERMS: Final = 512
 """Terms of a question that are looked up: of a longer one, those at its beginning and end."""
 
 _WHEN: Final = re.compile(
-    r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bwhich (?:year|month|day|date)\b|\bhow long ago\b"
+    r"^\W*(?:since |until |from |and )?when\b|\bwhen (?:did|do|does|is|was|were|are|will|would|has|have|had)\b"
+    r"|\bwhat (?:date|day|month|year|time)\b|\bwhich (?:year|month|day|date)\b|\bhow long ago\b"
     r"|什么时候|何时|哪[天年月]|几[号月]",
     re.IGNORECASE,
 )
@@ -37,19 +38,14 @@ _PRESENT: Final = re.compile(
     r"|still)\b|现在|目前|如今|当前|最新|眼下|还在|近况",
     re.IGNORECASE,
 )
-_SAYING: Final = "(?:recommend|suggest|say|tell|mention|advise|propose|give|explain|write|promise|answer)"
-_SAID: Final = "(?:recommended|suggested|said|told|mentioned|advised|proposed|gave|explained|wrote|promised|answered)"
 _ASSISTANT: Final = re.compile(
-    rf"\b(?:did|have|had|would|could|can) you (?:\w+ )?{_SAYING}|\byou (?:\w+ )?{_SAID}\b|\bthe assistant\b"
-    r"|\byour (?:recommendation|suggestion|advice|answer|explanation)s?\b"
-    r"|你(?:[给跟向为对]我)?[^，。？我]{0,6}(?:推荐|建议|说过|说的|告诉|提到|讲过|介绍|解释)|助手|你的(?:建议|推荐|回答)",
+    r"\byou (?:\w+ )?(?:recommend|suggest|tell|told|say|said|mention|advise|give|gave|propose|explain)\w*|\bdid you\b"
+    r"|\byour (?:advice|suggestion|recommendation|tip|answer|explanation)s?\b|\bthe assistant\b"
+    r"|你.{0,8}(?:推荐|建议|告诉|说过|提到|介绍|给过|教|讲过|解释)|助手",
     re.IGNORECASE,
 )
-_USER: Final = re.compile(
-    rf"\b(?:did|have|had) i (?:\w+ )?{_SAYING}|\bi (?:\w+ )?{_SAID}\b"
-    r"|我[^，。？你]{0,6}(?:说过|说的|告诉过?你|提到|讲过|提过)",
-    re.IGNORECASE,
-)
+_TO_ASSISTANT: Final = re.compile(r"我.{0,6}[和跟向给对]你|\bi (?:recommend|suggest|tell|told)", re.IGNORECASE)
+_USER: Final = re.compile(r"\b(?:i|my|me|mine|we|our)\b|我", re.IGNORECASE)
 _NAMED_WITHIN: Final = 4_000  # characters of a passage in which speakers' names are looked for
 
 
@@ -80,6 +76,8 @@ class Question:
 def read_question(text: str, now: datetime) -> Question:
     """Return what the text asks for. Time grows with its length only."""
     counts = Counter(terms(text))
+    if counts.total() >= LONG:
+        counts += Counter(terms(text.rstrip().rpartition("\n")[2]))  # the last line is what it is about
     words = tuple(counts)
     if len(words) > MAX_TERMS:
         words = words[: MAX_TERMS // 2] + words[-MAX_TERMS // 2 :]
@@ -95,9 +93,15 @@ def read_question(text: str, now: datetime) -> Question:
         asks_where=_WHERE.search(asked) is not None,
         asks_past=_PAST.search(asked) is not None,
         asks_present=_PRESENT.search(asked) is not None,
-        role="assistant" if _ASSISTANT.search(asked) else "user" if _USER.search(asked) else None,
+        role=_role(asked),
         periods=tuple(periods(asked, now)),
     )
+
+
+def _role(text: str) -> str | None:
+    if _ASSISTANT.search(text) and not _TO_ASSISTANT.search(text):
+        return "assistant"
+    return "user" if _USER.search(text) else None
 
 
 def named(text: str, speakers: Sequence[str]) -> list[bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +15,7 @@ from .arm import DEPTH, Arm
 from .lexical import bm25
 from .parts import Arms, evidence, form, recency, standing
 from .question import Question, name_terms
-from .weights import BY_HAND, FEW, FITTED, LONG, PASSAGE
+from .weights import BY_HAND, FITTED, PASSAGE, REPEATED
 
 Array = npt.NDArray[np.float64]
 
@@ -42,21 +41,8 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
 
     ``candidates.postings`` are those of ``question.terms``, in that order. O(rows + postings).
     """
-    names = name_terms(candidates.speakers)
-    weights = _term_weights(question, names)
-    lexical = bm25(candidates, weights)
-    eligible = candidates.eligible
-    arms = Arms(
-        lexical,
-        turn=Arm(lexical.turn, eligible, sparse=True),
-        window=Arm(lexical.window, eligible, sparse=True),
-        dense=Arm(candidates.dense, eligible, sparse=False),
-    )
-    rows = np.unique(np.concatenate([arm.pool(depth) for arm in (arms.turn, arms.window, arms.dense)]))
-    parts = evidence(candidates, arms, rows) | form(candidates, question, arms, rows)
-    parts |= standing(candidates, question, now, rows)
-    chosen = PASSAGE if question.passage else FITTED if question.role else FITTED | FEW
-    chosen = chosen | BY_HAND
+    rows, parts = score_parts(candidates, question, now, depth=depth)
+    chosen = (PASSAGE if question.passage else FITTED) | BY_HAND
     weighted = {name: weight * parts[name] for name, weight in chosen.items() if name in parts}
     scores: Array = np.sum(list(weighted.values()), axis=0)
     weighted["recent"] = chosen["recent"] * recency(candidates, question, scores, rows)
@@ -67,12 +53,32 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
     return Ranking(rows[order], scores[order], {name: part[order] for name, part in weighted.items()}, twins)
 
 
+def score_parts(
+    candidates: Candidates, question: Question, now: datetime, *, depth: int = DEPTH
+) -> tuple[Ints, dict[str, Array]]:
+    """Return the rows that any arm has among its best, ``(m,)``, and all that is known of them by name, unweighted."""
+    lexical = bm25(candidates, _term_weights(question, name_terms(candidates.speakers)))
+    eligible = candidates.eligible
+    arms = Arms(
+        lexical,
+        turn=Arm(lexical.turn, eligible, sparse=True),
+        window=Arm(lexical.window, eligible, sparse=True),
+        dense=Arm(candidates.dense, eligible, sparse=False),
+    )
+    rows = np.unique(np.concatenate([arm.pool(depth) for arm in (arms.turn, arms.window, arms.dense)]))
+    return rows, {
+        **evidence(candidates, question, arms, rows),
+        **form(candidates, question, arms, rows),
+        **standing(candidates, question, now, rows),
+    }
+
+
 def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
     """Return how often each term counts: speakers' names not at all, repetitions in a passage less and less."""
     content = [0 if term in names else count for term, count in zip(question.terms, question.counts, strict=True)]
     if not any(content):
         content = list(question.counts)
-    return [math.sqrt(count) for count in content] if sum(content) >= LONG else [float(count) for count in content]
+    return [count**REPEATED if question.passage else float(count) for count in content]
 
 
 def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[int, tuple[int, ...]]]:

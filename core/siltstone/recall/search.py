@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
@@ -14,6 +15,7 @@ from ..records import Hit, Record
 from .arm import DEPTH
 from .question import read_question
 from .rank import Ranking, rank
+from .weights import FED_BACK, FEEDBACK
 
 RERANKED: Final = 50
 """How many of the best a reranker looks at."""
@@ -51,10 +53,13 @@ def search(
     question = read_question(query, now)
     vector = None if embedder is None else embedder.embed_query(query)
     depth = max(DEPTH, 2 * top_k)
-    found = store.candidates(user_id, Query(question.terms, vector, where or Where(now=now), depth))
-    if not len(found.keys):
-        return []
+    asked = Query(question.terms, vector, where or Where(now=now), depth, whiten=True)
+    found = store.candidates(user_id, asked)
     ranking = rank(found, question, now, depth=depth)
+    if question.passage and vector is not None:
+        asked = dataclasses.replace(asked, vector=_fed_back(store, user_id, found, ranking, vector))
+        found = store.candidates(user_id, asked)
+        ranking = rank(found, question, now, depth=depth)
     wanted = max(top_k, RERANKED) if reranker is not None else top_k
     hits = _resolve(store, user_id, found, ranking, wanted)
     if reranker is not None:
@@ -62,6 +67,17 @@ def search(
     if expand == "source":
         hits = _expand(store, user_id, hits, where or Where(now=now))
     return hits[:top_k]
+
+
+def _fed_back(store: Store, user_id: str, found: Candidates, ranking: Ranking, vector: Floats) -> Floats:
+    """Return a passage's vector moved towards those of the records that it found first (Rocchio 1971)."""
+    best = store.vectors(user_id, found.keys[ranking.rows[:FED_BACK]].tolist())
+    best = best[~np.isnan(best).any(axis=1)]
+    if not best.size:
+        return vector
+    moved = vector + np.float32(FEEDBACK) * best.mean(axis=0)
+    unit: Floats = moved / np.linalg.norm(moved)
+    return unit
 
 
 def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wanted: int) -> list[Hit]:

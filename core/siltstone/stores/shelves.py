@@ -58,6 +58,17 @@ class ShelfStore(ABC):
         shelf = self._shelf(user_id)
         return [_record(shelf, row) if row >= 0 else None for row in shelf.rows_of(keys)]
 
+    def vectors(self, user_id: str, keys: Sequence[int]) -> Floats:
+        """Return the vectors of candidate rows, ``(n, dim)``; a row of nan where there is none."""
+        shelf = self._shelf(user_id)
+        vectors = shelf.view.vectors
+        if vectors is None:
+            return np.empty((len(keys), 0), np.float32)
+        rows = np.array(shelf.rows_of(keys), np.int32)
+        found = np.full((len(keys), vectors.dim), np.nan, np.float32)
+        found[rows >= 0] = vectors.of(rows[rows >= 0])
+        return found
+
     def scan(self, user_id: str, where: Where) -> Iterator[Record]:
         """Yield the live records that are meant, in order of writing."""
         shelf = self._shelf(user_id)

@@ -25,14 +25,12 @@ def lexical_key(record: Record) -> str:
 
 
 def dense_key(record: Record) -> str:
-    """Return the text that is embedded for the record: ``speaker (date): text``."""
-    times = _times(record)
-    when = date_words(times[0], chinese=is_chinese(record.text)) if times else ""
-    if record.speaker:
-        head = f"{record.speaker} ({when}): " if when else f"{record.speaker}: "
-    else:
-        head = f"{when}: " if when else ""
-    return head + (f"{record.topic}: " if record.topic else "") + record.text
+    """Return the text that is embedded for the record: ``speaker: text``.
+
+    Without its date: in the vector it costs more than it gives (LoCoMo R@5 -1.4 points), and times are compared as
+    times.
+    """
+    return ": ".join(part for part in (record.speaker, record.topic, record.text) if part)
 
 
 def date_words(time: datetime, *, chinese: bool) -> str:

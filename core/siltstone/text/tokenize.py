@@ -18,7 +18,7 @@ import snowballstemmer
 
 from .words import CHINESE_MONTHS, IRREGULAR, MONTH_ABBREVIATIONS, MONTHS, STOP_BIGRAMS, STOP_CHARACTERS, STOP_WORDS
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Changes with every rule: an index of another version is rebuilt."""
 
 MAX_WORD: Final = 64

@@ -28,14 +28,14 @@ _TIME: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+|[\"“”《「]")
-_ENDS_ASKING: Final = re.compile(r"[?？][\s\"”’')）\]]*$|(?:吗|嗎|呢)\s*$")
+_ENDS_ASKING: Final = re.compile(r"(?:[?？][\s\"”’')）]*|(?:吗|嗎|呢)\s*)(?:\[[^\]]*\])?$")  # a caption may follow
 
 
 def traits(text: str) -> int:
     """Return the bits of a text: ``ASKS``, ``ASKS_LAST``, ``SPEAKS_OF_TIME``, ``NAMES``."""
     text = text[:_READ]
     bits = ASKS if is_question(text) else 0
-    if _ENDS_ASKING.search(text[-200:]):
+    if _ENDS_ASKING.search(text[-400:].rstrip()):
         bits |= ASKS_LAST
     if _TIME.search(text):
         bits |= SPEAKS_OF_TIME
