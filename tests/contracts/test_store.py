@@ -134,6 +134,7 @@ def test_a_commit_is_all_or_nothing(store: Store) -> None:
         Put(message=Message("user", "x", id="turn:b", session_id="s")),
         Put(known("turn:b", "x").record),
         Put(known("other", "x").record, Message("user", "x", id="b", session_id="s")),
+        known("a", "a record with the id of a message"),
     ]
     store.commit("u", [said("z", "sets the width", seed=1)])
     before = store.revision("u")

@@ -133,6 +133,8 @@ def _of_message(message: Message, item: Stored) -> dict[str, Any]:
     if record is not None:
         document["w"] = _instant(record.stored_at)
         derived = turn_of(message, record.user_id, record.stored_at)
+        if derived == record and item.version == 1:
+            return document
         known = _DEFAULTS if derived is None else vars(derived)
         changes = _changes(record, {**known, "version": item.version, "stored_at": record.stored_at})
         if "m" in changes and changes["m"] == document.get("m"):

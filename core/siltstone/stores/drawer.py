@@ -15,14 +15,13 @@ import orjson
 from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Stored
-from ..text.keys import text_hash
 from . import cache, disk, snapshot
 from .codec import decode
 from .frames import Frame
 from .lock import FileLock
 from .log import Log, Vanished
 from .plan import Planned, Refusals, plan
-from .rows import Item
+from .rows import Item, row_of
 from .shelf import Shelf
 from .vectorfile import VectorFile, drop_others, listed
 
@@ -159,7 +158,7 @@ class Drawer:
             document = orjson.loads(found.document)
             if "i" in document:
                 stored = decode(document, self.user_id)
-                items.append(Item(found.number, place, document.get("o", found.number), stored))
+                items.append(Item(found.number, place, document.get("o", found.number), stored, row_of(stored)))
                 if len(items) < _AT_ONCE:
                     continue
             self.shelf.add(items)
@@ -248,13 +247,11 @@ class Drawer:
         halves = np.stack([half for _, half in vectors]) if vectors else np.empty((0, 0), np.float16)
         slots = np.empty(0, np.int32)
         if vectors:
-            hashes = [text_hash(item.stored.record.text) for item, _ in vectors if item.stored.record is not None]
-            slots = self._file(halves.shape[1]).append([item.number for item, _ in vectors], hashes, halves)
+            numbers, hashes = [item.number for item, _ in vectors], [item.text_hash for item, _ in vectors]
+            slots = self._file(halves.shape[1]).append(numbers, hashes, halves)
         places = self._log.append([item.document for item in items])
         with self._step:
-            self.shelf.add(
-                [Item(item.number, place, item.origin, item.stored) for item, place in zip(items, places, strict=True)]
-            )
+            self.shelf.add([item.at(place) for item, place in zip(items, places, strict=True)])
             rows = np.array(self.shelf.rows_of([item.number for item, _ in vectors]), np.int32)
             self.shelf.attach(rows, slots, halves)
             self._publish()

@@ -15,22 +15,33 @@ from ..protocols import Floats, Put, Stored
 from ..records import KINDS, ROLES, TURN_PREFIX, Message
 from ..text.keys import dense_key
 from .codec import encode
+from .rows import MESSAGE, Item, Row, row_of
 from .shelf import Shelf
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One document to be written: the item, its number and that of its first version, its vector or where it is.
+    """One document to be written: the item, its number and that of its first version, its row, its vector.
 
-    ``reuse`` is the row whose vector still fits, or -1.
+    ``reuse`` is the row whose vector still fits where there is none, or -1.
     """
 
     number: int
     origin: int
     stored: Stored
     document: bytes
+    row: Row
     vector: Halves | None
     reuse: int = -1
+
+    @property
+    def text_hash(self) -> int:
+        """The hash by which the vector's row knows the text."""
+        return int(self.row.cells["text_hash"])
+
+    def at(self, place: int) -> Item:
+        """Return the item as it is shelved once its document lies at ``place``."""
+        return Item(self.number, place, self.origin, self.stored, self.row)
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,8 @@ def plan(
         _check(put, shelf.user_id)
         id = put.id
         row = shelf.row(id, view)
+        if row >= 0 and (put.message is None) == bool(view.rows["flags"][row] & MESSAGE):
+            raise InvalidInputError(f"{id!r} is the id of a message and cannot be that of another record, or reversely")
         if id in fresh:
             version, origin = fresh[id]
         elif row >= 0:
@@ -110,7 +123,7 @@ def plan(
         reuse = row if vector is None and row >= 0 and id not in fresh and _same_text(shelf, row, stored_item) else -1
         fresh[id] = (version + 1, origin)
         document = encode(stored_item, origin)
-        items.append(Planned(first + len(items), origin, stored_item, document, vector, reuse))
+        items.append(Planned(first + len(items), origin, stored_item, document, row_of(stored_item), vector, reuse))
     return Plan(tuple(items), tuple(skipped))
 
 

@@ -17,7 +17,6 @@ from ..protocols import Commit, Fingerprint, Floats, Put, Stored, StoreStats
 from ..records import Record
 from .codec import decode
 from .plan import Planned, Refusals, plan
-from .rows import Item
 from .shelf import Shelf
 from .shelves import ShelfStore, check_user_id, counts, same_space
 
@@ -137,7 +136,7 @@ class _Drawer:
         first = len(self._documents)
         self._documents.extend(item.document for item in items)
         self.next_number = items[-1].number + 1
-        self.shelf.add([Item(item.number, first + i, item.origin, item.stored) for i, item in enumerate(items)])
+        self.shelf.add([item.at(place) for place, item in enumerate(items, first)])
         rows = self.shelf.rows_of([item.number for item in items])
         vectors = {
             row: vector for row, item in zip(rows, items, strict=True) if (vector := self._vector(item)) is not None

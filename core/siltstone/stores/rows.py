@@ -57,12 +57,13 @@ _ROLE: Final = {role: code for code, role in enumerate(ROLES)}
 
 @dataclass(frozen=True)
 class Item:
-    """An item to be shelved: the number and place of its frame, and the number of its first version."""
+    """An item to be shelved: number and place of its frame, the number of its first version, and its row."""
 
     number: int
     place: int
     origin: int
     stored: Stored
+    row: Row
 
     @property
     def id(self) -> str:
@@ -72,7 +73,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of one row but for its links and vector, names not yet coded, and the counts of its terms."""
+    """The cells that follow from an item alone, names that are not coded yet, and the counts of its terms."""
 
     cells: Mapping[str, Any]
     session: str | None
@@ -98,17 +99,13 @@ def source_term(source_id: str) -> str:
     return f"\0s{source_id}"
 
 
-def row_of(item: Item, older: int) -> Row:
-    """Return the row of an item whose version before is the row ``older``, or -1."""
-    message, record = item.stored.message, item.stored.record
+def row_of(stored: Stored) -> Row:
+    """Return the row of an item."""
+    message, record = stored.message, stored.record
     words = terms(lexical_key(record)) if record is not None else []
     cells: dict[str, Any] = {
-        "number": item.number,
-        "origin": item.origin,
-        "place": item.place,
         "died": ALIVE,
-        "older": older,
-        "version": item.stored.version,
+        "version": stored.version,
         "flags": (RECORD if record is not None else 0) | (MESSAGE if message is not None else 0),
         "kind": -1,
         "role": -1,

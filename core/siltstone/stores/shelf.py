@@ -20,7 +20,7 @@ from ..index.vectors import CodedVectors, Halves, Rows, Vectors
 from ..protocols import Stored
 from ..records import TURN_PREFIX
 from .links import Links
-from .rows import ALIVE, RECORD, SPEC, Item, row_of
+from .rows import ALIVE, RECORD, SPEC, Item
 from .view import Names, View
 
 _AT_ONCE: Final = 32_768
@@ -154,8 +154,15 @@ class Shelf:
             if older >= 0:
                 overtaken.append(older)
             fresh[item.id] = number
-            row = row_of(item, older)
+            row = item.row
             for name, value in row.cells.items():
+                cells[name].append(value)
+            for name, value in (
+                ("number", item.number),
+                ("origin", item.origin),
+                ("place", item.place),
+                ("older", older),
+            ):
                 cells[name].append(value)
             cells["session"].append(self.sessions.code(row.session))
             cells["speaker"].append(self.speakers.code(row.speaker))

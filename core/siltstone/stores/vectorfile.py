@@ -50,6 +50,7 @@ class VectorFile:
         self._files: dict[int, File] = {}
         self._maps: dict[int, npt.NDArray[Any]] = {}
         self._good: dict[int, npt.NDArray[np.bool_]] = {}  # rows that have been checked once
+        self._last = -1  # segment to append to
         self._read = 0
         self.bad = 0
 
@@ -71,9 +72,11 @@ class VectorFile:
 
     def _place(self) -> tuple[int, int]:
         """Return the segment to append to and the row to begin with, behind anything torn."""
-        segment = max(self.segments(), default=0)
-        used = -(-self._file(segment).size // self._row.itemsize)
-        return (segment, used) if used < self._most else (segment + 1, 0)
+        if self._last < 0:
+            self._last = max(self.segments(), default=0)
+        while (used := -(-self._file(self._last).size // self._row.itemsize)) >= self._most:
+            self._last += 1
+        return self._last, used
 
     def sync(self) -> None:
         """Return when all rows are on disk."""
