@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +47,30 @@ def test_a_slow_embedder_does_not_hold_up_an_add(tmp_path: Path) -> None:
         embedder.gate.set()
         memory.flush()
         assert memory.stats().pending_vectors == 0
+
+
+def test_a_search_waits_a_moment_for_what_was_just_said(tmp_path: Path) -> None:
+    """A few texts whose vectors are about to come are found by their meaning at the very next search."""
+
+    class Waking(HashEmbedder):
+        """An embedder that takes longer to wake up than a write waits."""
+
+        @cached_property
+        def awake(self) -> bool:
+            """Let the first write's wait pass, once."""
+            time.sleep(0.8)
+            return True
+
+        def embed_documents(self, texts: Sequence[str]) -> Floats:
+            """Answer, once awake."""
+            assert self.awake
+            return super().embed_documents(texts)
+
+    settings = Settings(embed_wait=0.6)
+    with TieredMemory.open(tmp_path, embedder=Waking(), settings=settings, token_counter=WordCounter()) as memory:
+        memory.add([("user", "I keep bees.")], session_id="s")
+        assert memory.stats().pending_vectors == 1
+        assert "dense" in memory.search("beekeeping")[0].why
 
 
 def test_what_was_pending_at_the_end_is_embedded_after_reopening(tmp_path: Path) -> None:

@@ -425,6 +425,7 @@ class TieredMemory:
             now=moment,
         )
         engine.vectors.resume(self._user_id)
+        engine.vectors.catch_up(self._user_id)
         return search(
             engine.store,
             engine.embedder,

@@ -51,6 +51,7 @@ class VectorQueue:
         self._warned = False
         self._resumed: set[str] = set()
         self._due: dict[str, None] = {}
+        self.late: dict[str, Embedding] = {}
         self._hurry = False
         self.pid = os.getpid()
         self._condition = threading.Condition()
@@ -83,6 +84,15 @@ class VectorQueue:
             if self._thread is None:
                 self._thread = self._start(self._work, "siltstone-vectors")
             self._condition.notify_all()
+
+    def catch_up(self, user_id: str) -> None:
+        """Give the few texts that were just written up to ``wait`` seconds to be embedded, before a search.
+
+        More than a batch is not waited for, nor is an embedder that fails.
+        """
+        late = self.late.get(user_id)
+        if self.last_error is None and late is not None and late.lacking <= self.batch:
+            late.attached.wait(self.wait)
 
     def flush(self, user_id: str, timeout: float | None) -> None:
         """Wait until every text of the user can be found by meaning.
@@ -210,6 +220,7 @@ class Embedding:
         self._rows: list[Floats] = []
         self._error: Exception | None = None
         self._finished = threading.Event()
+        self.attached = threading.Event()
         self._lock = threading.Lock()
         self._taken = 0
         self._target: tuple[str, Sequence[Record]] | None = None
@@ -245,9 +256,15 @@ class Embedding:
             self._taken = len(self._rows)
             return list(self._rows)
 
+    @property
+    def lacking(self) -> int:
+        """How many texts had no vector when the write was committed."""
+        return len(self.texts) - self._taken
+
     def deliver(self, user_id: str, records: Sequence[Record]) -> None:
         """Say which committed records the rows belong to, so that late ones can be attached."""
         if self._taken < len(records):
+            self._queue.late[user_id] = self
             self._target = (user_id, records)
             if self._finished.is_set():
                 self._finish()
@@ -263,4 +280,7 @@ class Embedding:
             self._queue.failed(self._error)
         if late:
             self._queue.store.put_vectors(user_id, records[self._taken : self._taken + len(late)], np.stack(late))
+        self.attached.set()
+        if self._queue.late.get(user_id) is self:
+            self._queue.late.pop(user_id, None)
         self._queue.wake(user_id)
