@@ -137,6 +137,16 @@ def test_a_statement_is_found_and_nothing_beside_it(line: str, expected: set[str
     assert names(line) == expected
 
 
+STATED |= {
+    "I used to smoke.": {"facts user: former diet"},
+    "I was a chef for ten years.": {"facts user: former work"},
+    "我以前抽烟。": {"facts user: former diet"},
+    "我从前台转到市场部了。": {"facts user: work"},
+    "以后改叫我老王吧。": {"preferences user: name"},
+    "I don't work weekends.": {"facts user: work"},
+    "I've just been offered a job at Airbus.": {"events user: event"},
+}
+
 SILENT = [
     # questions
     "Do you think I should move to Spain?",
@@ -223,6 +233,8 @@ def test_days_are_resolved_from_the_moment_of_speaking(line: str, day: str) -> N
         ("I signed up for the marathon, it's on October 20th.", "2024-10-20"),
         ("我报了十一月三号的马拉松。", "2024-11-03"),
         ("机票订的是十五号的。", "2024-03-15"),
+        ("The meeting has been moved to Thursday.", "2024-03-07"),
+        ("会议改到周四了。", "2024-03-07"),
         ("Remind me to call the gas company on Tuesday, will you?", "2024-03-12"),
         ("Can you remind me to water the plants on Friday?", "2024-03-08"),
     ],

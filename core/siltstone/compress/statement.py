@@ -33,7 +33,6 @@ UNDATED: Final = frozenset(
         "family",
         "like",
         "dislike",
-        "age",
         "possession",
     }
 )

@@ -73,6 +73,9 @@ _MORE: Final[tuple[tuple[re.Pattern[str], Callable[[datetime], Period]], ...]] =
 )
 """What ``text.dates`` leaves to tense: ends of the present month and year, the week after next."""
 _SHORT_YEAR: Final = re.compile(r"(?<![\d.了有过做干整住])(\d{2})年(?!前|后|级|来|多|以|之|了|时间|经验|的?工)")
+_ONGOING: Final = re.compile(r"\bsince\b|自从|以来|到现在|至今", re.IGNORECASE)
+_WEEKDAY_ONE: Final = re.compile(r"((?:周|星期|礼拜)[一二三四五六])(?=一)")
+"""周六一直 is Saturday, and no Children's Day (六一)."""
 _ANY: Final = datetime(2024, 6, 12, tzinfo=timezone.utc)
 
 
@@ -89,6 +92,7 @@ def resolve(clause: str, said_at: datetime | None, *, future: bool, days: int = 
     """
     if said_at is None:
         return None
+    future = future and not _ONGOING.search(clause)
     readings = [one for one in _readings(clause, said_at) if one.end - one.start <= timedelta(days=days)]
     today = day(said_at).start
     fitting = [one for one in readings if (one.end > today if future else one.start <= said_at)]
@@ -97,6 +101,7 @@ def resolve(clause: str, said_at: datetime | None, *, future: bool, days: int = 
 
 
 def _readings(clause: str, said_at: datetime) -> Iterator[Period]:
+    clause = _WEEKDAY_ONE.sub(r"\1 ", clause)
     text = _RANGE.sub(r"\g<day> \g<month>", clause)
     text = _DOUBLY.sub("", _RECURRING.sub("", _NIGHT.sub("today", text)))  # "Monday the 15th" is the 15th
     # "before Friday" is dated Friday here: a deadline is remembered by its day, not as the ten years before it.

@@ -13,7 +13,9 @@ from ..people import People
 from ..relations import CHINESE, CHINESE_PATTERN
 from ..statement import NOBODY, OTHER, SELF, THING
 
-_BREAK: Final = re.compile(r"[，,；;：:。！!…~～—()（）]+|\s+(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])\s+")
+_BREAK: Final = re.compile(
+    r"(?:[，,；;：。！!…~～—()（）]|(?<!\d):(?!\d))+|\s+(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])\s+"
+)
 _LEAD: Final = re.compile(
     r"^(?:(?:其实|对了|而且|但是?|不过|因为|所以|然后|反正|就是|只是|后来|之前|以前|现在|目前|最近|这几年"
     r"|这两年|今年|去年|前年|明年|平时|平常|本来|原来|当时|那时候|刚好|正好|可能|毕竟|主要是?"

@@ -21,7 +21,7 @@ _QUOTED: Final = re.compile(r"[“\"「『][^”\"」』]{6,}[”\"」』]")
 """Somebody else's words; a quoted word or two is the speaker's own."""
 
 _REPORTED: Final = re.compile(
-    r"(?:(?<![小传学解演胡再直明会能爱少])说(?!起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得"
+    r"(?:(?<![小传学解演胡再直明会能爱少])说(?!好|起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得"
     r"|认为|以为|念叨|骂我?|劝|建议|嫌我?|吐槽|抱怨|问我|告诉我|声称|号称|传言|听说|据说)"
 )
 _DIAGNOSED: Final = re.compile(
@@ -81,7 +81,10 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
             continue
         if asks(clause.text) or clause.text.endswith(_LEFT_OPEN):
             continue
+        proposed = clause.text.endswith("吧")
         for found in _findings(clause, to_machine):
+            if proposed and found.attribute not in ("name", "instruction", "reminder"):
+                continue
             told.append(state(found, clause.text, clause.subject or people.speaker, said_at))
     yield from told
     if len(claimed) < len(sentence):
@@ -93,8 +96,8 @@ def _supposed_apart(sentence: str) -> str:
     return asserted(sentence) if not asks(sentence) else asserted(sentence.rstrip("。！!~～") + "。") or sentence
 
 
-_LEFT_OPEN: Final = ("吧", "时", "的时候", "之后", "以后", "的话")
-"""Ends of clauses that propose, or only lead up to another."""
+_LEFT_OPEN: Final = ("时", "的时候", "之后", "以后", "的话")
+"""Ends of clauses that only lead up to another."""
 _NO_EVENT: Final = frozenset({"diet", "health", "age", "family", "birthday", "phone", "name", "trait"})
 """Facts whose clause may look like news or a plan, and is not."""
 _WITH_TASTE: Final = frozenset({"name", "age"})

@@ -32,7 +32,7 @@ _START: Final = (
     rf"|the)\s+[\w-]+(?:\s+[\w-]+)?{_VERB_AHEAD}|(?:name['’]?s)\b)"
 )
 _BREAK: Final = re.compile(
-    rf"\s*[;:()\[\]]\s*|\s+[-–—]+\s+|[—]|\.\.+\s*|…\s*"
+    rf"\s*[;()\[\]]\s*|\s*(?<!\d):(?!\d)\s*|\s+[-–—]+\s+|[—]|\.\.+\s*|…\s*"
     rf"|,?\s+(?:and|but|so|because|since|though|although|while|whereas|then|plus|cause|cos|as)\s+(?:then\s+"
     rf"|also\s+|now\s+)?(?={_START})"
     rf"|,\s+(?={_START})"

@@ -44,7 +44,8 @@ _BECAME: Final = re.compile(
     r"|cancell?ed|rejected|delayed)\b"
 )
 _NO_EVENT_NOUN: Final = re.compile(
-    r"(?:weather|news|here|there|something|anything|nothing|everything|what|same|thing|problem|point|whole|other|rest|\w+days?)\b",
+    r"(?:weather|news|here|there|something|anything|nothing|everything|what|same|thing|problem|point|whole"
+    r"|other|rest|\w+days?)\b",
     re.IGNORECASE,
 )
 
@@ -52,6 +53,9 @@ _NO_EVENT_NOUN: Final = re.compile(
 def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     """Yield the plans and happenings of a clause about a person: what has a day, and what changes a life."""
     if predicate.negated or clause.kind not in (SELF, OTHER):
+        return
+    if predicate.verb not in words.MOVE and _RESCHEDULED.search(clause.text) and dated(clause.text):
+        yield Finding(EVENTS, "plan", future=True)
         return
     if predicate.verb in words.MOVE:
         yield from moved(clause, predicate)
@@ -100,7 +104,7 @@ def _past(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     if predicate.modal:
         return
     if verb == "be":
-        if when and _BECAME.match(after):
+        if (when and _BECAME.match(after)) or _TURNED_INTO.match(after):
             yield Finding(EVENTS, "event")
     elif (
         (when and verb not in words.EMPTY | words.LIKE and not _VAGUE_TIME.search(clause.text))
@@ -117,6 +121,14 @@ def _past(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
 
 _IT_IS_MY: Final = re.compile(
     r"it (?:is|will be) (?:my|our) (?:\w+['’]?s? )?(?:birthday|anniversary|wedding|graduation)\b", re.IGNORECASE
+)
+_RESCHEDULED: Final = re.compile(
+    r"\b(?:moved|postponed|rescheduled|pushed|brought forward|delayed|put off|changed) (?:back |forward "
+    r")?(?:to|until|till)\b",
+    re.IGNORECASE,
+)
+_TURNED_INTO: Final = re.compile(
+    r"(?:offered|hired|fired|promoted|accepted|diagnosed|laid off|admitted|elected)\b|to (?-i:[A-Z])\w+", re.IGNORECASE
 )
 _MOVED: Final = re.compile(
     r"(?:back |over |up |down |out |in |away |house)*(?:to|from|in|into|house|out|here|home|with)\b|$", re.IGNORECASE
@@ -146,7 +158,7 @@ def find_in_thing(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         or _NO_EVENT_NOUN.match(clause.noun)
     ):
         return
-    future = predicate.tense in ("present", "future")
+    future = predicate.tense in ("present", "future") or _RESCHEDULED.search(clause.text) is not None
     if dated(clause.text, days=100 if future else 40) and not _RECURRING.search(clause.text):
         yield Finding(EVENTS, "plan" if future else "event", future=future)
 

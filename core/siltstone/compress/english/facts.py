@@ -55,6 +55,9 @@ _TRADE: Final = pattern(
 )
 
 
+_WHERE: Final = pattern(r"(?:at|for|as|in|with|there|here|near|on)\b")
+
+
 def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     """Yield the facts that a clause tells about a person."""
     if predicate.verb == "be":
@@ -64,7 +67,9 @@ def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     if predicate.verb != "be":
         rule = next((rule for rule in RULES if rule.fits(clause, predicate)), None)
         if rule is not None:
-            former = rule.former and predicate.negated
+            former = (rule.former and predicate.negated and _WHERE.match(predicate.after) is not None) or (
+                predicate.modal == "used" and not rule.attribute.startswith("former")
+            )
             future = predicate.tense in ("future", "present")
             yield Finding(rule.field, f"former {rule.attribute}" if former else rule.attribute, future=future)
 

@@ -82,7 +82,8 @@ RULES: Final = (
         "work",
         words.stems("work freelance intern volunteer consult serve"),
         pattern(
-            r"(?:as|at|for|in|with|from|on (?:the|a) (?!way)|part|full|night|remotely|freelance|nights|days|shifts"
+            r"(?:as|at|for|in|with|from|on (?:the|a) (?!way)|part|full|night|remotely|freelance|nights|days"
+            r"|mornings|afternoons|evenings|weekends|shifts"
             r"|mostly|there|here)\b"
             r"(?! (?-i:it|this|that)\b)"
         ),
