@@ -49,6 +49,8 @@ GROUPS = {
     "name, name.where": ("name", "name.where"),
     "dense.alone": ("dense.alone",),
 }
+MIX = {"turn": 0.35, "window": 0.35, "dense": 0.3, "session.lexical": 0.3}
+"""The linear mix to be ahead of: z-scores of turns, windows and plain vectors, and session evidence."""
 Array = npt.NDArray[np.float64]
 
 
@@ -193,6 +195,10 @@ def main() -> None:
         "|",
     )
     print("| `weights.FITTED` (it has seen them) |", " | ".join(f"{mean:.3f}" for mean in present.mean(axis=0)), "|")
+    plain = collect(locomo.load(options.locomo), embedder, whiten=False)
+    mix = np.array([judge(sheet, MIX) for sheet in plain])
+    print("| a linear mix of z-scores, for comparison |", " | ".join(f"{mean:.3f}" for mean in mix.mean(axis=0)), "|")
+    print("| ours - mix, in points, paired |", _difference(full, mix, haystacks))
     others = {
         "MADial": options.madial and madial.load(options.madial),
         "MemoryBank": options.memorybank and memorybank.load(options.memorybank),
@@ -210,7 +216,6 @@ def main() -> None:
         print("\n| without |", " | ".join(HEADS), "|\n|---|" + "---|" * len(HEADS))
         for title, group in GROUPS.items():
             print(f"| {title} |", _difference(full, unseen(sheets, [n for n in names if n not in group]), haystacks))
-        plain = collect(locomo.load(options.locomo), embedder, whiten=False)
         print("| whitening |", _difference(full, unseen(plain, names), haystacks))
     embedder.save()
 

@@ -48,6 +48,7 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
         "coverage": windows / mass,
         "dense": dense.z(rows),
         "turn": turn.z(rows),
+        "window": window.z(rows),
         "turn.few": arms.lexical.turn[rows].astype(np.float64) / (turn.best or 1.0) * few,
         "dense.alone": dense.z(rows) * max(0.0, 1.0 - window.best / mass),
         "before.turn": turn.z(before),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..protocols import Candidates, Embedder, Floats, Query, Reranker, Store, Where
-from ..records import Hit, Record
+from ..records import Hit
 from .arm import DEPTH
 from .question import read_question
 from .rank import Ranking, rank
@@ -85,23 +84,25 @@ def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wa
     hits: list[Hit] = []
     start = 0
     while len(hits) < wanted and start < len(ranking.rows):
-        rows = ranking.rows[start : start + wanted - len(hits)]
-        twins = [twin for row in rows for twin in ranking.twins.get(int(row), ())]
-        keys = found.keys[np.concatenate([rows, np.array(twins, np.int64)])].tolist()
-        records = dict(zip(keys, store.resolve(user_id, keys), strict=True))
-        for place, row in enumerate(rows.tolist(), start):
-            key = int(found.keys[row])
-            record = records[key]
-            if record is not None:
-                same = [records[int(found.keys[twin])] for twin in ranking.twins.get(row, ())]
-                hits.append(Hit(record, float(ranking.scores[place]), _why(ranking, place, same), row=key))
+        chosen = slice(start, start + wanted - len(hits))
+        rows = ranking.rows[chosen].tolist()
+        twins = [twin for row in rows for twin in ranking.twins.get(row, ())]
+        keys = found.keys[rows + twins].tolist()
+        records = dict(zip(rows + twins, store.resolve(user_id, keys), strict=True))
+        whys = _whys(ranking, chosen)
+        for row, key, score, why in zip(rows, keys, ranking.scores[chosen].tolist(), whys, strict=False):
+            if (record := records[row]) is not None:
+                same = [records[twin] for twin in ranking.twins.get(row, ())]
+                why.update({f"same_text:{other.id}": 1.0 for other in same if other is not None})
+                hits.append(Hit(record, score, why, row=key))
         start += len(rows)
     return hits
 
 
-def _why(ranking: Ranking, place: int, same: Sequence[Record | None]) -> dict[str, float]:
-    parts = {name: round(float(values[place]), 4) for name, values in ranking.parts.items()}
-    return {name: value for name, value in parts.items() if value} | {f"same_text:{r.id}": 1.0 for r in same if r}
+def _whys(ranking: Ranking, chosen: slice) -> list[dict[str, float]]:
+    """Return the parts of some scores by name, without those that are 0."""
+    table = np.stack([part[chosen] for part in ranking.parts.values()], axis=1).round(4).tolist()
+    return [{name: value for name, value in zip(ranking.parts, values, strict=True) if value} for values in table]
 
 
 def _rerank(reranker: Reranker, query: str, hits: list[Hit]) -> list[Hit]:

@@ -1,10 +1,10 @@
 """The constants of ranking, each with where it comes from.
 
-``FITTED``: listwise softmax over the parts of ``parts.py``, l2 .003 on standardised parts, fitted on five LoCoMo
-conversations (948 questions), multilingual-e5-small int8, 2026-11-29. Scored without the conversation that was
-fitted on, it gave hit@1 .531, R@5 .775, R@10 .837, against .403, .682, .784 of a z-mix of the three arms with
-neighbour and session evidence; every paired 95% interval excludes 0. Nothing of it was fitted on Chinese data:
-MADial R@10 .745, MemoryBank R@10 1.0.
+``FITTED``: by ``benchmarks/recall.py`` on five LoCoMo conversations (948 questions), embedded model, 2026-11-29:
+listwise softmax, ridge .003 on standardised parts. Each conversation scored by weights fitted without it: hit@1 .536,
+R@5 .789, R@10 .850, against .409, .670, .785 of a linear mix of the same arms; every paired 95% interval excludes 0.
+Nothing was fitted on Chinese: MemoryBank R@10 1.0, MADial (``PASSAGE``) R@10 .735. The parts one by one, and what did
+not pay: ``benchmarks/RECALL.md``.
 """
 
 from __future__ import annotations
