@@ -257,6 +257,9 @@ class TieredMemory:
         ``on_conflict``  a message whose id the session has with the same text is left as it is; with another text
                          it is a ``ConflictError``, or replaced (``"update"``), or left (``"skip"``)
 
+        What was forgotten before is not stored again: known by its id, or by its text where it has none. Its id is
+        returned all the same, and leads nowhere.
+
         On disk when it returns, and found by its words at once. Its vector is waited for at most
         ``Settings.embed_wait``. O(messages), whatever the size of the store.
         """

@@ -300,7 +300,8 @@ class Store(Protocol):
     ) -> str:
         """Remove items for good by id, from documents, vectors and indexes; return the new revision.
 
-        ``transcripts`` are ``(session_id, supplied id or text)`` pairs to be refused if sent again. With
+        ``transcripts`` are ``(session_id, supplied id or text)`` pairs to be refused if sent again; a text only
+        refuses messages without an id of their own. With
         ``everything`` the user's whole store goes.
         """
 

@@ -7,6 +7,7 @@ writer in between costs a new plan, never a lost or doubled message.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from ..protocols import Put, Store, Stored
 from ..records import Message, Record, turn_of
 from ..text.keys import dense_key
 from .vectors import VectorQueue
+
+logger = logging.getLogger("siltstone")
 
 OnConflict: TypeAlias = Literal["error", "update", "skip"]
 ATTEMPTS: Final = 20
@@ -96,11 +99,13 @@ class LongTerm:
                 put if put.record is None else dataclasses.replace(put, vector=next(rows, None)) for put in planned.puts
             )
             try:
-                self._store.commit(user_id, puts, expect=planned.expect)
+                commit = self._store.commit(user_id, puts, expect=planned.expect)
             except ConflictError:
                 if attempt == ATTEMPTS - 1:
                     raise
                 continue
+            if commit.skipped:
+                logger.info("%d messages were forgotten before and are not stored again", len(commit.skipped))
             embedding.deliver(user_id, records)
             return planned
         raise AssertionError("unreachable")
