@@ -40,11 +40,6 @@ def said(
     return Put(turn, said, None if seed is None else vector(seed), supplied_id=id)
 
 
-def unnamed(put: Put) -> Put:
-    """Return the put of a message to which the caller gave no id of their own."""
-    return replace(put, supplied_id=None)
-
-
 def known(id: str, text: str, *, seed: int | None = None, user: str = "u", **fields: Any) -> Put:
     """Return a record that is not a turn."""
     values = {"created_at": NOON, "stored_at": NOON, **fields}

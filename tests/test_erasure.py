@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from items import asked, known, said, unnamed, vector
+from items import asked, known, said, vector
 from siltstone.protocols import Where
 from siltstone.stores.folder import FolderStore
 from writers import PROCESSES, remove_until
@@ -52,7 +52,7 @@ def test_no_file_keeps_what_was_removed(tmp_path: Path) -> None:
     assert [r.text for r in again.scan("u", Where())] == ["before", "after"]
     assert again.candidates("u", asked(seed=1)).dense[0] == pytest.approx(1, abs=1e-3)
     assert again.stats("u").health == ()
-    assert again.commit("u", [unnamed(said("n", f"The word is  {CANARY}"))]).skipped == ("n",)
+    assert again.commit("u", [said("n", f"The word is  {CANARY}")]).skipped == ("n",)
     assert files_with(tmp_path, *traces(77)) == []
 
 

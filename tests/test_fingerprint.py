@@ -7,7 +7,7 @@ import pytest
 
 from siltstone.errors import ModelError
 from siltstone.models.checked import CheckedEmbedder
-from siltstone.models.fingerprint import fingerprint_of, same_space
+from siltstone.models.fingerprint import fingerprint_of
 from siltstone.protocols import Floats
 from siltstone.testing import HashEmbedder
 
@@ -68,9 +68,9 @@ def test_identity_shows_through() -> None:
 def test_spaces_are_told_apart() -> None:
     """A space is the same with the same name, width and probe, whatever the engine, and no other is."""
     here = fingerprint_of(HashEmbedder(64))
-    assert same_space(here, fingerprint_of(CheckedEmbedder(HashEmbedder(64))))
-    assert not same_space(here, fingerprint_of(HashEmbedder(64, name="other")))
-    assert not same_space(here, fingerprint_of(HashEmbedder(32)))
+    assert here.same_space(fingerprint_of(CheckedEmbedder(HashEmbedder(64))))
+    assert not here.same_space(fingerprint_of(HashEmbedder(64, name="other")))
+    assert not here.same_space(fingerprint_of(HashEmbedder(32)))
 
 
 @pytest.mark.parametrize(("noise", "same"), [(0.05, True), (0.2, False)])
@@ -80,4 +80,4 @@ def test_tolerance_admits_rounding_only(noise: float, same: bool) -> None:
     sideways = np.roll(vector, 1) - (np.roll(vector, 1) @ vector) * vector
     near = vector + noise * sideways / np.linalg.norm(sideways)
     one, two = (fingerprint_of(Odd(np.array([rows / np.linalg.norm(rows)], np.float32), 64)) for rows in (vector, near))
-    assert same_space(one, two) is same
+    assert one.same_space(two) is same

@@ -81,15 +81,6 @@ def test_a_session_sent_again_stays_forgotten(tmp_path: Path) -> None:
         assert [m.content for m in memory.messages("t")] == ["unrelated"]
 
 
-def test_a_new_message_of_the_same_words_is_stored(tmp_path: Path) -> None:
-    """Once one "yes" is forgotten, another message may say yes in the same session."""
-    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
-        memory.add([Message("user", "yes", id="m1"), Message("user", "I keep bees.", id="m2")], session_id="s")
-        memory.forget(ids=["m1"])
-        memory.add([Message("user", "yes", id="m1"), Message("user", "Yes", id="m3")], session_id="s")
-        assert [m.id for m in memory.messages("s")] == ["m2", "m3"]
-
-
 def test_conditions_are_joined_by_and(tmp_path: Path) -> None:
     """Time, kind, session, metadata and ids narrow what is forgotten."""
     with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:

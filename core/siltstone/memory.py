@@ -13,11 +13,12 @@ from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOn
 from .lifecycle.forget import forget
 from .lifecycle.reembed import reembed
 from .models.checked import CheckedEmbedder
-from .models.fingerprint import fingerprint_of, same_space
+from .models.fingerprint import fingerprint_of
 from .models.resolve import resolve_embedder
 from .opening import BoundEmbedder, Durability, Engine, check_name, open_store
-from .protocols import Clock, ShortTermStore, TokenCounter, Where
+from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, Where
 from .recall.context import build_context
+from .recall.packing import SECTIONS
 from .recall.search import search
 from .records import Context, ForgetReport, Hit, Message, Record, SessionInfo, Stats, to_datetime
 from .settings import Settings
@@ -45,7 +46,6 @@ R = TypeVar("R")
 Time: TypeAlias = datetime | str
 """An aware ``datetime``, or an ISO 8601 string with a time zone."""
 
-SECTIONS = ("profile", "summary", "recalled", "recent")
 _UNSET: Any = object()
 
 
@@ -92,7 +92,7 @@ class TieredMemory:
     @classmethod
     def open(
         cls,
-        location: str | os.PathLike[str],
+        location: str | os.PathLike[str] | Store,
         *,
         user_id: str = "default",
         embedder: Any = None,
@@ -109,14 +109,15 @@ class TieredMemory:
         read_only: bool = False,
         create: bool = True,
     ) -> TieredMemory:
-        """Open the memory at a location: a folder, or ``":memory:"``.
+        """Open the memory at a location: a folder, ``":memory:"``, or a ``Store`` of your own.
 
         ``user_id``        whose memory it is; any text
         ``embedder``       ``None``: multilingual-e5-small, embedded, offline; ``"sentence-transformers:MODEL"``;
                            ``"openai:MODEL@URL"``; an ``Embedder``; a LlamaIndex ``BaseEmbedding``; a LangChain
                            ``Embeddings``; a callable from texts to vectors
-        ``summarizer``     ``None``: extractive, no model; ``"openai:MODEL@URL"``; ``"ollama:MODEL[@URL]"``; a
-                           ``Summarizer``; a LlamaIndex ``LLM``; a LangChain ``BaseChatModel``
+        ``summarizer``     what ``memory.summarizer`` is. ``None``: extractive, no model; ``"openai:MODEL@URL"``;
+                           ``"ollama:MODEL[@URL]"``; a ``Summarizer``; a LlamaIndex ``LLM``; a LangChain
+                           ``BaseChatModel``
         ``reranker``       ``None``: none; a ``Reranker``; see ``siltstone.models.resolve``
         ``llm``            a language model for whoever asks for one; used as summarizer when that is ``None``
         ``token_counter``  ``None``: the embedded model's tokenizer; a ``TokenCounter``; a callable from text to int
@@ -163,7 +164,7 @@ class TieredMemory:
         return cls(engine, user_id, owner=True)
 
     @classmethod
-    async def aopen(cls, location: str | os.PathLike[str], **options: Any) -> TieredMemory:
+    async def aopen(cls, location: str | os.PathLike[str] | Store, **options: Any) -> TieredMemory:
         """Do what ``open`` does, without blocking the event loop."""
         return await asyncio.to_thread(functools.partial(cls.open, location, **options))
 
@@ -189,7 +190,7 @@ class TieredMemory:
         )
         try:
             stored, present = handle.store.fingerprint(), fingerprint_of(model)
-            same = stored is not None and same_space(stored, present)
+            same = stored is not None and stored.same_space(present)
             return reembed(handle.store, model, present, same=same, batch=settings.embed_batch, progress=progress)
         finally:
             handle.close()
@@ -222,6 +223,11 @@ class TieredMemory:
     def user_id(self) -> str:
         """Whose memory this is."""
         return self._user_id
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """The summarizer that was chosen at opening: ``memory.summarizer.summarize(memory.messages(session_id))``."""
+        return self._engine.summarizer
 
     @property
     def location(self) -> str:
@@ -257,8 +263,8 @@ class TieredMemory:
         ``on_conflict``  a message whose id the session has with the same text is left as it is; with another text
                          it is a ``ConflictError``, or replaced (``"update"``), or left (``"skip"``)
 
-        What was forgotten before is not stored again: known by its id, or by its text where it has none. Its id is
-        returned all the same, and leads nowhere.
+        What this session had forgotten is not stored again, known by its id or by its text; the id returned for it
+        leads nowhere.
 
         On disk when it returns, and found by its words at once. Its vector is waited for at most
         ``Settings.embed_wait``. O(messages), whatever the size of the store.
@@ -273,8 +279,7 @@ class TieredMemory:
         )
         engine.vectors.resume(self._user_id)
         ids = engine.long_term.add(self._user_id, read, now=now, on_conflict=on_conflict)
-        if engine.short_term is not None:
-            engine.short_term.append(self._user_id, session_id, self.messages(session_id, limit=len(read)))
+        self._keep_short(engine, ids)
         return ids
 
     def remember(
@@ -353,7 +358,9 @@ class TieredMemory:
             changes["metadata"] = check_metadata(metadata, "the record")
         if not changes:
             raise InvalidInputError("update() was given nothing to change")
-        return engine.long_term.update(self._user_id, id, changes, now=engine.clock.now())
+        record = engine.long_term.update(self._user_id, id, changes, now=engine.clock.now())
+        self._keep_short(engine, record.source_ids if record.kind == "turn" else ())
+        return record
 
     def forget(
         self,
@@ -611,6 +618,14 @@ class TieredMemory:
         if engine.short_term is not None:
             return current(engine.short_term.recent(self._user_id, check_id(session_id, "session_id"), limit))
         return current(self.messages(session_id, limit=limit))
+
+    def _keep_short(self, engine: Engine, ids: Sequence[str]) -> None:
+        """Put stored messages into a short-term tier of its own, where there is one."""
+        if engine.short_term is None:
+            return
+        for stored in engine.store.fetch(self._user_id, ids):
+            if stored is not None and stored.message is not None and stored.message.session_id is not None:
+                engine.short_term.append(self._user_id, stored.message.session_id, [stored.message])
 
     def _current(self, engine: Engine, kind: str, now: datetime) -> list[Record]:
         """Return the records of a kind that hold now, in order of writing."""

@@ -15,17 +15,16 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from .compress.extractive import ExtractiveSummarizer
 from .compress.llm import LLMSummarizer
 from .errors import ConfigurationError, EmbedderMismatchError
-from .models.fingerprint import fingerprint_of, same_space
+from .models.fingerprint import fingerprint_of
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
 from .protocols import Clock, Embedder, Floats, ShortTermStore, Store, Summarizer
 from .settings import Settings
 from .stores.folder import FolderStore
-from .stores.ram import RamStore
+from .stores.ram import LOCATION, RamStore
 from .tiers.long_term import LongTerm
 from .tiers.vectors import VectorQueue
 
 Durability: TypeAlias = Literal["fsync", "os"]
-MEMORY: Final = ":memory:"
 _URL: Final = re.compile(r"^([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 
 
@@ -65,19 +64,28 @@ class StoreHandle:
 
 
 def open_store(
-    location: str | os.PathLike[str], *, durability: Durability, read_only: bool, create: bool, lock_timeout: float
+    location: str | os.PathLike[str] | Store,
+    *,
+    durability: Durability,
+    read_only: bool,
+    create: bool,
+    lock_timeout: float,
 ) -> StoreHandle:
-    """Open the store at a location: a folder or ``":memory:"``.
+    """Open the store at a location: a folder, ``":memory:"``, or a store of the caller's own, used as it is.
 
     Raises ``ConfigurationError`` for a location that no store of this installation serves, and what the store
     raises at opening.
     """
     if durability not in get_args(Durability):
         raise ConfigurationError(f"durability must be 'fsync' or 'os', not {durability!r}")
+    if not isinstance(location, (str, os.PathLike)):
+        if not isinstance(location, Store):
+            raise ConfigurationError(f"a location is a folder, ':memory:' or a Store, not {type(location).__name__}")
+        return StoreHandle(location, None)
     text = os.fspath(location)
     if not text:
         raise ConfigurationError("the location is empty; pass a folder, e.g. './memory', or ':memory:'")
-    if text == MEMORY:
+    if text == LOCATION:
         return StoreHandle(RamStore(), None)
     url = _URL.match(text)
     if url is not None:
@@ -114,7 +122,7 @@ def check_space(store: Store, embedder: Embedder, *, write: bool) -> None:
     if stored is None:
         if write:
             store.set_fingerprint(present)
-    elif not same_space(stored, present):
+    elif not stored.same_space(present):
         raise _mismatch(store, embedder)
 
 

@@ -47,21 +47,24 @@ class Outbox:
         """
         earlier = self._take(session_id)
         batch = [*earlier, *messages]
+        ids: list[str | None] = []  # of what was stored so far, one per message; None for one that was refused
         if not batch:
             return []
         try:
-            ids: list[str] = yield _add(session_id, batch)
-        except InvalidInputError:
-            ids = yield from self._one_by_one(session_id, batch)
+            try:
+                ids += yield _add(session_id, batch)
+            except InvalidInputError:
+                for message in batch:
+                    ids.append((yield from self._single(session_id, message)))
         except Exception as exc:  # whatever it is, the turn is kept and the chat goes on
-            self._keep(session_id, batch)
+            self._keep(session_id, batch[len(ids) :])
             self._failed("store a turn; it is kept and stored again later", exc)
-            return []
         except BaseException:  # cancelled on the way
-            self._keep(session_id, batch)
+            self._keep(session_id, batch[len(ids) :])
             raise
-        self._works()
-        return ids[len(earlier) :]
+        else:
+            self._works()
+        return [id for id in ids[len(earlier) :] if id is not None]
 
     def say(self, session_id: str, messages: Sequence[Message], muted: Callable[[Message], Message]) -> Steps[None]:
         """Store what is said now, and see to it that the session's transcript shows it.
@@ -72,8 +75,8 @@ class Outbox:
         """
         ids = yield from self.save(session_id, messages)
         newest = yield from self.read(call("messages", session_id, limit=len(ids)), [])
-        if not ids or [message.id for message in newest] == ids:
-            return
+        if len(ids) < len(messages) or [message.id for message in newest] == ids:
+            return  # some wait in the outbox, or all are there
         stored = yield from self.read(call("messages", session_id), [])
         known = {message.id for message in stored}
         yield from self.save(session_id, [muted(m) for id, m in zip(ids, messages, strict=True) if id not in known])
@@ -91,18 +94,13 @@ class Outbox:
             return default
         return answer
 
-    def _one_by_one(self, session_id: str, batch: Sequence[Message]) -> Steps[list[str]]:
-        ids: list[str] = []
-        for n, message in enumerate(batch):
-            try:
-                ids += yield _add(session_id, [message])
-            except InvalidInputError as exc:
-                logger.error("siltstone cannot store a %s message, which is lost to memory: %s", message.role, exc)
-            except Exception as exc:  # as in save
-                self._keep(session_id, batch[n:])
-                self._failed("store a turn; it is kept and stored again later", exc)
-                return []
-        return ids
+    def _single(self, session_id: str, message: Message) -> Steps[str | None]:
+        try:
+            (id,) = yield _add(session_id, [message])
+        except InvalidInputError as exc:
+            logger.error("siltstone cannot store a %s message, which is lost to memory: %s", message.role, exc)
+            return None
+        return str(id)
 
     def _take(self, session_id: str) -> list[Message]:
         with self._lock:

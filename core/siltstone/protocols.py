@@ -6,10 +6,10 @@ A user may implement ``Embedder``, ``Summarizer``, ``ChatModel``, ``Reranker``, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -260,6 +260,18 @@ class Fingerprint:
     engine: str
     probe: tuple[float, ...]
 
+    def same_space(self, other: Fingerprint) -> bool:
+        """Return whether vectors of the two can be compared: same name and width, probes at cosine ``SAME_SPACE``."""
+        if (self.name, self.dim) != (other.name, other.dim):
+            return False
+        one, two = np.asarray(self.probe), np.asarray(other.probe)
+        norm = float(np.linalg.norm(one) * np.linalg.norm(two))
+        return norm > 0 and float(one @ two) >= SAME_SPACE * norm
+
+
+SAME_SPACE: Final = 0.99
+"""Cosine from which two probe vectors are one space: it admits the other engine of a model, and nothing else."""
+
 
 PROBE = "Alice moved from Berlin to Lisbon in May. 李雷五月从柏林搬到了里斯本。"
 """The text whose vector identifies an embedding space."""
@@ -278,6 +290,7 @@ class StoreStats:
     health: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class Store(Protocol):
     """Messages, records and their indexes for many users. Every call names one user; nothing crosses users.
 
@@ -300,8 +313,7 @@ class Store(Protocol):
     ) -> str:
         """Remove items for good by id, from documents, vectors and indexes; return the new revision.
 
-        ``transcripts`` are ``(session_id, supplied id or text)`` pairs to be refused if sent again; a text only
-        refuses messages without an id of their own. With
+        ``transcripts`` are ``(session_id, supplied id or text)`` pairs to be refused if sent again. With
         ``everything`` the user's whole store goes.
         """
 
@@ -357,6 +369,3 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Write caches and release locks. A store that is not closed loses nothing."""
-
-
-Tokenize: TypeAlias = Callable[[str], list[str]]

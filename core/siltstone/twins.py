@@ -40,7 +40,7 @@ def run(memory: Any, steps: Steps[R]) -> R:
             try:
                 answer = getattr(memory, request.verb)
                 answer = answer(*request.args, **request.options) if callable(answer) else answer
-            except Exception as exc:
+            except BaseException as exc:
                 request = steps.throw(exc)
             else:
                 request = steps.send(answer)
@@ -58,7 +58,7 @@ async def arun(memory: Any, steps: Steps[R]) -> R:
                 answer = getattr(memory, "a" + request.verb, None) or getattr(memory, request.verb)
                 answer = answer(*request.args, **request.options) if callable(answer) else answer
                 answer = await answer if inspect.isawaitable(answer) else answer
-            except Exception as exc:
+            except BaseException as exc:  # a cancelled task too: the body puts in order what it holds
                 request = steps.throw(exc)
             else:
                 request = steps.send(answer)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from items import DIM, NOON, asked, known, said, space, unnamed, vector
+from items import DIM, NOON, asked, known, said, space, vector
 from siltstone.errors import ConflictError, InvalidInputError, NotFoundError
 from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Store, Where
 from siltstone.records import KINDS, Message, Record, replace
@@ -509,14 +509,14 @@ def test_what_is_removed_is_nowhere(store: Store) -> None:
 
 
 def test_a_removed_id_can_be_written_again_unless_refused(store: Store) -> None:
-    """A removed id is free; what is to be refused is skipped and reported: by id, and by text if unnamed."""
+    """A removed id is free; a transcript that is to be refused is skipped and reported, by id and by text."""
     store.commit("u", [said("a", "I live in Berlin."), said("b", "Hello"), said("c", "hello again")])
     store.remove("u", ["a", "b", "c"], transcripts=[("s", "a"), ("s", "Hello")])
-    again = [said("a", "other text"), unnamed(said("x", "  HELLO ")), said("y", "Hello"), said("c", "hello again")]
-    receipt = store.commit("u", [*again, unnamed(said("a2", "Hello", session="t"))])
+    again = [said("a", "other text"), said("x", "  HELLO "), said("c", "hello again"), said("a2", "Hello", session="t")]
+    receipt = store.commit("u", again)
     assert receipt.skipped == ("a", "x")
     assert receipt.revision == store.revision("u")
-    assert (texts(store), texts(store, "t")) == (["Hello", "hello again"], ["Hello"])
+    assert (texts(store), texts(store, "t")) == (["hello again"], ["Hello"])
     (stored,) = store.fetch("u", ["c"])
     assert stored is not None
     assert stored.version == 1

@@ -18,7 +18,6 @@ from .cases import Benchmark, Haystack, Unit
 from .metrics import CUTS, Judged, judge
 from .watch import Watched
 
-BUDGETS: Final = (500, 1000, 2000, 4000)
 Step = Callable[[int], None]
 _WAITING: Final = Settings(embed_wait=3600.0)  # an add waits for its vectors, so that its time has no loose end
 

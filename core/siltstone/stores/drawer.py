@@ -15,6 +15,7 @@ import orjson
 from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Stored
+from ..text import tokenize
 from . import cache, disk, snapshot
 from .codec import decode
 from .frames import Frame
@@ -126,7 +127,7 @@ class Drawer:
     def _restore(self, space: int) -> None:
         """Begin with what the cache knows, if it fits the log."""
         found = cache.read(self.folder)
-        if found is None or not self._log.resume(found[0]["log"]):
+        if found is None or found[0]["terms"] != tokenize.VERSION or not self._log.resume(found[0]["log"]):
             return
         values, arrays = found
         snapshot.unpack(self.shelf, values, arrays)
@@ -334,7 +335,7 @@ class Drawer:
                 slots = 0 if self._vectors is None else self._vectors.known
                 picture = snapshot.take(self.shelf)
             values, arrays = snapshot.pack(picture)
-            values |= {"log": state, "space": self._space, "slots": slots}
+            values |= {"log": state, "space": self._space, "slots": slots, "terms": tokenize.VERSION}
             with self._exclusive(self._space):
                 if log is not self._log or removals != self._removals:
                     return  # it would bring back what was removed

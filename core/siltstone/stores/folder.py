@@ -36,7 +36,7 @@ from .drawer import UNFINISHED, Drawer, Rules
 from .lock import FileLock
 from .log import Vanished, read_user
 from .shelf import Shelf
-from .shelves import ShelfStore, check_user_id, counts, same_space
+from .shelves import ShelfStore, check_user_id, counts
 from .storefile import StoreFile, user_folder
 from .vectorfile import drop_others
 
@@ -156,7 +156,7 @@ class FolderStore(ShelfStore):
         lock.acquire(self._rules.lock_timeout)
         try:
             store = self._settings()
-            same = store.fingerprint is None or same_space(store.fingerprint, fingerprint)
+            same = store.fingerprint is None or store.fingerprint.same_space(fingerprint)
             changed = dataclasses.replace(
                 store, fingerprint=fingerprint, space=store.space if same else store.space + 1, damaged=False
             )

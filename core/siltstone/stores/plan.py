@@ -63,15 +63,12 @@ class Refusals:
         return [self._hash(kind, session, value) for session, value in transcripts for kind in ("id", "text")]
 
     def refuses(self, refused: set[str], message: Message, supplied_id: str | None) -> bool:
-        """Return whether a message is one that was forgotten: by its supplied id, or by its text where it has none.
-
-        A new id makes it a new message: "yes" may be said again after one "yes" was forgotten.
-        """
+        """Return whether a message is one that was forgotten."""
         if not refused:
             return False
         session = message.session_id or ""
-        if supplied_id is not None:
-            return self._hash("id", session, supplied_id) in refused
+        if supplied_id is not None and self._hash("id", session, supplied_id) in refused:
+            return True
         return self._hash("text", session, message.content) in refused
 
     def _hash(self, kind: str, session: str, value: str) -> str:

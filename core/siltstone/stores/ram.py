@@ -18,7 +18,7 @@ from ..records import Record
 from .codec import decode
 from .plan import Planned, Refusals, plan
 from .shelf import Shelf
-from .shelves import ShelfStore, check_user_id, counts, same_space
+from .shelves import ShelfStore, check_user_id, counts
 
 LOCATION: Final = ":memory:"
 _stores: WeakSet[RamStore] = WeakSet()
@@ -85,7 +85,7 @@ class RamStore(ShelfStore):
     def set_fingerprint(self, fingerprint: Fingerprint) -> None:
         """Record the embedding space. One of another space than the present one drops every vector."""
         with self._lock:
-            if self._fingerprint is not None and not same_space(self._fingerprint, fingerprint):
+            if self._fingerprint is not None and not self._fingerprint.same_space(fingerprint):
                 for drawer in self._drawers.values():
                     drawer.drop_vectors()
             self._fingerprint = fingerprint

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,6 @@ from .plan import half
 from .rows import source_term
 from .shelf import Shelf
 from .view import View
-
-SAME_SPACE: Final = 0.99
-"""Cosine of two probes of one embedding space: admits another engine of the same model, and no other model."""
 
 
 class ShelfStore(ABC):
@@ -169,15 +165,6 @@ def check_query_vector(vector: Floats, dim: int) -> None:
             f"a query vector must be {dim} finite numbers, as the store has it, not {np.shape(vector)}: "
             "check the embedder"
         )
-
-
-def same_space(a: Fingerprint, b: Fingerprint) -> bool:
-    """Return whether vectors of two fingerprints may be compared."""
-    if a.name != b.name or a.dim != b.dim:
-        return False
-    first, second = np.array(a.probe), np.array(b.probe)
-    norm = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return norm > 0 and float(first @ second) / norm >= SAME_SPACE
 
 
 def counts(view: View) -> dict[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -22,32 +21,34 @@ class RamShortTerm:
         self._ttl = ttl
         self._turns = turns
         self._lock = threading.Lock()
-        self._sessions: dict[tuple[str, str], deque[tuple[datetime, Message]]] = {}
+        self._sessions: dict[tuple[str, str], dict[str | None, tuple[datetime, Message]]] = {}
 
     def append(self, user_id: str, session_id: str, messages: Sequence[Message]) -> None:
-        """Keep the messages, dropping the oldest over the limit."""
+        """Keep the messages, each in the place of an earlier one of its id, dropping the oldest over the limit."""
         now = self._clock.now()
         with self._lock:
-            kept = self._sessions.setdefault((user_id, session_id), deque(maxlen=self._turns))
-            kept.extend((now, message) for message in messages)
+            kept = self._sessions.setdefault((user_id, session_id), {})
+            kept.update({message.id: (now, message) for message in messages})
+            for id in list(kept)[: max(len(kept) - self._turns, 0)]:
+                del kept[id]
 
     def recent(self, user_id: str, session_id: str, limit: int | None = None) -> list[Message]:
         """Return the newest messages of the session that have not expired, oldest first."""
         oldest = self._clock.now() - self._ttl
         with self._lock:
-            kept = self._sessions.get((user_id, session_id), deque())
-            while kept and kept[0][0] < oldest:
-                kept.popleft()
-            live = [message for _, message in kept]
+            kept = self._sessions.get((user_id, session_id), {})
+            for id in [id for id, (time, _) in kept.items() if time < oldest]:
+                del kept[id]
+            live = [message for _, message in kept.values()]
         return live if limit is None else live[max(len(live) - limit, 0) :]
 
     def drop(self, user_id: str, *, session_id: str | None = None, ids: Sequence[str] | None = None) -> None:
         """Remove a session's turns, single messages, or everything of the user."""
-        gone = None if ids is None else set(ids)
+        gone: set[str | None] | None = None if ids is None else set(ids)
         with self._lock:
             for key in [k for k in self._sessions if k[0] == user_id and session_id in (None, k[1])]:
                 if gone is None:
                     del self._sessions[key]
                     continue
-                kept = [entry for entry in self._sessions[key] if entry[1].id not in gone]
-                self._sessions[key] = deque(kept, maxlen=self._turns)
+                for id in gone & set(self._sessions[key]):
+                    del self._sessions[key][id]

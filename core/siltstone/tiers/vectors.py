@@ -278,9 +278,14 @@ class Embedding:
             late = self._rows[self._taken :]
         if self._error is not None:
             self._queue.failed(self._error)
-        if late:
-            self._queue.store.put_vectors(user_id, records[self._taken : self._taken + len(late)], np.stack(late))
-        self.attached.set()
-        if self._queue.late.get(user_id) is self:
-            self._queue.late.pop(user_id, None)
-        self._queue.wake(user_id)
+        try:
+            if late:
+                written = records[self._taken : self._taken + len(late)]
+                self._queue.store.put_vectors(user_id, written, np.stack(late))
+        except Exception as exc:  # the write itself is acknowledged: announced, and left to the queue
+            self._queue.failed(exc)
+        finally:
+            self.attached.set()
+            if self._queue.late.get(user_id) is self:
+                self._queue.late.pop(user_id, None)
+            self._queue.wake(user_id)
