@@ -225,6 +225,11 @@ class TieredMemory:
         return self._user_id
 
     @property
+    def handle(self) -> object:
+        """The open store behind this view, the same object for every user's view: a weak key for what goes with it."""
+        return self._engine
+
+    @property
     def summarizer(self) -> Summarizer:
         """The summarizer that was chosen at opening: ``memory.summarizer.summarize(memory.messages(session_id))``."""
         return self._engine.summarizer

@@ -15,8 +15,8 @@ from siltstone.twins import Steps, arun, call, run
 
 from .messages import muted, to_langchain, to_message
 
-_outboxes: WeakKeyDictionary[TieredMemory, Outbox] = WeakKeyDictionary()
-"""What waits to be stored outlives the history objects, which LangChain makes anew for every call."""
+_outboxes: WeakKeyDictionary[object, dict[str, Outbox]] = WeakKeyDictionary()
+"""What waits to be stored, by open store and user: it outlives histories and views, which are made anew per call."""
 
 
 class SiltstoneChatMessageHistory(BaseChatMessageHistory):
@@ -24,7 +24,8 @@ class SiltstoneChatMessageHistory(BaseChatMessageHistory):
 
     ``session_id`` names the conversation, ``memory`` is whose it is; making one costs nothing. Recalled memories
     never enter ``messages``: put them into the prompt, as the example does, or use ``SiltstoneMemoryMiddleware``.
-    A memory that fails does not end the chat: its turns are kept and stored again at the next call.
+    A memory that fails does not end the chat: its turns are kept, as long as the store is open, and stored again at
+    the next call, also by another history or another ``for_user`` view.
 
     Deprecated by LangChain, with ``RunnableWithMessageHistory``, for removal in langchain-core 2.0;
     ``SiltstoneMemoryMiddleware`` with ``create_agent`` is the way that stays.
@@ -54,7 +55,7 @@ class SiltstoneChatMessageHistory(BaseChatMessageHistory):
         super().__init__()
         self.session_id = session_id
         self._memory = memory
-        self._outbox = _outboxes.setdefault(memory, Outbox())
+        self._outbox = _outboxes.setdefault(memory.handle, {}).setdefault(memory.user_id, Outbox())
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base declares an attribute

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import gc
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +20,8 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_script import ScriptedModel, calling, text
 
 from langchain_siltstone import SiltstoneChatMessageHistory
-from siltstone import TieredMemory
+from siltstone import Settings, TieredMemory
+from siltstone.testing import HashEmbedder, WordCounter
 
 # LangChain deprecates histories and their runnable for its 2.0; this is the test of the adapter for who uses them.
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
@@ -162,6 +166,22 @@ def test_forgotten_words_said_again_are_shown_and_not_remembered(tiered: TieredM
     chat.add_messages([HumanMessage("My PIN is 1234."), AIMessage("I see.")])
     assert said(tiered) == [("ai", "Noted."), ("human", "My PIN is 1234."), ("ai", "I see.")]
     assert not any("1234" in record.text for record in tiered.records())
+
+
+def test_turn_that_could_not_be_stored_is_kept_for_the_next_view(tmp_path: Path) -> None:
+    """A factory that calls ``for_user`` anew per call loses no turn while another process holds the user's lock."""
+    settings = Settings(lock_timeout=0.05)
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(), token_counter=WordCounter(), settings=settings) as opened:
+        opened.for_user("alice").add([("user", "Hello")], session_id="tuesday")
+        (lock,) = tmp_path.glob("users/*/*/LOCK")
+        with lock.open("rb+") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            history(opened.for_user("alice")).add_messages([HumanMessage("Is 深圳 warm?"), AIMessage("Yes.")])
+        gc.collect()
+        assert [m.content for m in opened.for_user("alice").messages("tuesday")] == ["Hello"]
+        assert said(opened.for_user("bob")) == []
+        assert said(opened.for_user("alice")) == [("human", "Hello"), ("human", "Is 深圳 warm?"), ("ai", "Yes.")]
+        assert [m.content for m in opened.for_user("alice").messages("tuesday")] == ["Hello", "Is 深圳 warm?", "Yes."]
 
 
 def test_failing_memory_does_not_end_the_chat(tiered: Any, caplog: pytest.LogCaptureFixture) -> None:
