@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, cast
 
@@ -25,6 +26,8 @@ from siltstone.twins import Steps, arun, call, run
 from .messages import to_message
 from .tools import create_memory_tools
 
+logger = logging.getLogger("siltstone")
+
 _PAGE = 64
 """How many of a session's newest messages are looked through for what is stored already."""
 
@@ -42,11 +45,13 @@ class SiltstoneMemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     run its new messages are stored. Nothing recalled enters the messages or the checkpoints, so what is forgotten
     does not live on there. A memory that fails does not end the run: it is logged, and the turn is kept.
 
-    ``session_id``   the conversation; ``None``: the run's ``thread_id``
+    ``session_id``   the conversation; ``None``: the run's ``thread_id``. Runs without either all share the session
+                     ``"default"``; a warning says so once
     ``max_tokens``   budget of what is recalled
     ``sections``     which parts of ``TieredMemory.context`` go into it
     ``store``        whether runs are stored
-    ``tools``        whether the agent gets ``search_memory``, ``remember`` and ``forget``
+    ``tools``        whether the agent gets ``search_memory``, ``remember`` and ``forget``. A model that cannot call
+                     tools (it has no ``bind_tools``) needs ``tools=False``, or the run ends in ``NotImplementedError``
     ``name``         tells two of these in one agent apart
 
     Example::
@@ -77,6 +82,7 @@ class SiltstoneMemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self._store = store
         self._name = name
         self._outbox = Outbox()
+        self._warned = False
         self.tools = create_memory_tools(memory) if tools else []
 
     @property
@@ -147,7 +153,14 @@ class SiltstoneMemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         yield from self._outbox.save(session_id, said)
 
     def _session(self, runtime: Runtime[Any]) -> str:
-        return self._session_id or _thread_id(runtime) or "default"
+        session_id = self._session_id or _thread_id(runtime)
+        if session_id is None and self._store and not self._warned:
+            self._warned = True
+            logger.warning(
+                "a run without a thread_id is stored in the session 'default', together with every other such run: "
+                "pass {'configurable': {'thread_id': ...}} to invoke, or session_id= to SiltstoneMemoryMiddleware"
+            )
+        return session_id or "default"
 
 
 def _thread_id(runtime: Runtime[Any]) -> str | None:

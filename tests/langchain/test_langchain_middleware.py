@@ -12,6 +12,7 @@ pytest.importorskip("langchain.agents")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langchain_script import ScriptedModel, assert_valid, calling, text
@@ -197,6 +198,26 @@ def test_session_can_be_given(tiered: TieredMemory) -> None:
     )
     agent.invoke({"messages": [HumanMessage("Hello")]})
     assert [message.content for message in tiered.messages("fixed")] == ["Hello", "Hi."]
+
+
+def test_runs_without_a_thread_share_a_session_and_are_told_so(
+    tiered: TieredMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without ``thread_id`` and ``session_id`` the turns go to "default", and one warning says what to pass."""
+    agent = agent_of(tiered, ScriptedModel("One.", "Two."), checkpointer=None)
+    with caplog.at_level(logging.WARNING, "siltstone"):
+        ask(agent, "First?", {})
+        ask(agent, "Second?", {})
+    assert [message.content for message in tiered.messages("default")] == ["First?", "One.", "Second?", "Two."]
+    assert len(caplog.records) == 1
+    assert "thread_id" in caplog.text
+
+
+def test_model_without_tool_calls_needs_the_tools_off(tiered: TieredMemory) -> None:
+    """``tools=False`` serves a model that has no ``bind_tools``."""
+    model = GenericFakeChatModel(messages=iter([AIMessage("In Shenzhen.")]))
+    agent = create_agent(model, middleware=[SiltstoneMemoryMiddleware(tiered, tools=False)])
+    assert ask(agent, "Where do I work?") == "In Shenzhen."
 
 
 def test_agent_recalls_in_chinese(tiered: TieredMemory) -> None:
