@@ -11,7 +11,7 @@ import pytest
 from siltstone import TieredMemory
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.text.guard import CLOSE, OPEN, is_injected
-from siltstone.tool import MemoryTools, plain_query
+from siltstone.tool import MemoryTools
 
 
 @pytest.fixture
@@ -84,10 +84,8 @@ def test_functions_and_their_twins_take_the_same_and_do_the_same(memory: TieredM
     assert asyncio.run(tools.aforget(stored.removeprefix("Remembered as ").rstrip("."))).startswith("Forgot [")
 
 
-@pytest.mark.parametrize(
-    ("given", "plain"),
-    [("\ninput is cat name\n", "cat name"), ("cat name ", "cat name"), ("the input is empty", "the input is empty")],
-)
-def test_wrapped_query_is_unwrapped(given: str, plain: str) -> None:
-    """LlamaIndex's RetrieverTool hands over ``input is …``; nothing else is cut."""
-    assert plain_query(given) == plain
+@pytest.mark.parametrize("query", ["input is empty, why?", "input is 空的，为什么？"])
+def test_query_is_searched_for_as_it_is(memory: TieredMemory, query: str) -> None:
+    """Of a query only white space around it is cut."""
+    nobody = memory.for_user("nobody")
+    assert MemoryTools(nobody).search_memory(f" {query}\n") == f"Nothing is remembered about: {query}"

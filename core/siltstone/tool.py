@@ -4,7 +4,7 @@ A tool answers with text that a model can read, also when something went wrong: 
 What it recalls is fenced as data, and every memory is shown with the id by which it can be corrected or forgotten.
 """
 
-import re  # no postponed annotations here: frameworks read them to describe the tools' arguments
+# No postponed annotations here: frameworks read them to describe the tools' arguments.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
@@ -56,14 +56,6 @@ FORGET: Final = Wording(
     "for it, or to replace a memory that is wrong. Search first: the id stands in square brackets.",
 )
 
-_WRAPPER: Final = re.compile(r"\A\s*input is (.*?)\s*\Z", re.DOTALL)
-
-
-def plain_query(query: str) -> str:
-    """Return a query without the ``input is …`` that LlamaIndex's ``RetrieverTool`` wraps around it."""
-    wrapped = _WRAPPER.match(query)
-    return wrapped.group(1) if wrapped else query.strip()
-
 
 class MemoryTools:
     """Search, remember and forget for one user's memory, as functions from text to text, and their async twins.
@@ -109,7 +101,7 @@ class MemoryTools:
         ]
 
     def _search(self, query: str, since: str | None, until: str | None) -> Steps[str]:
-        query = plain_query(query)
+        query = query.strip()
         if not query:
             return "The query is empty: say what to look for."
         try:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from siltstone import Hit, Record, TieredMemory
-from siltstone.tool import plain_query
+
+_WRAPPER: Final = re.compile(r"\A\ninput is (.*?)\s*\Z", re.DOTALL)
 
 
 class SiltstoneRetriever(BaseRetriever):
@@ -44,6 +46,15 @@ class SiltstoneRetriever(BaseRetriever):
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = plain_query(query_bundle.query_str)
         return [_node(hit) for hit in await self._memory.asearch(query, **self._search)] if query else []
+
+
+def plain_query(query: str) -> str:
+    """Return a query without the line ``input is …`` that LlamaIndex's ``RetrieverTool`` makes of it.
+
+    The line break before it tells that line from a user's words that begin in the same way.
+    """
+    wrapped = _WRAPPER.match(query)
+    return wrapped.group(1) if wrapped else query.strip()
 
 
 def to_node(record: Record) -> TextNode:

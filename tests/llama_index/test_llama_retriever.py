@@ -14,6 +14,7 @@ from llama_index.core.tools import RetrieverTool
 from llama_script import Script, text
 
 from llama_index_siltstone import SiltstoneRetriever
+from llama_index_siltstone.retriever import plain_query
 from siltstone import TieredMemory
 
 
@@ -49,6 +50,21 @@ def test_retriever_tool_wraps_the_query_and_still_finds(tiered: TieredMemory) ->
     tool = RetrieverTool.from_defaults(SiltstoneRetriever(tiered, top_k=1), name="notes", description="Notes.")
     assert "Shenzhen" in tool.call(input="the engineer's city").content
     assert "Shenzhen" in asyncio.run(tool.acall(input="the engineer's city")).content
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("\ninput is cat name\n", "cat name"),
+        ("\ninput is 猫叫什么？\n", "猫叫什么？"),
+        ("cat name ", "cat name"),
+        ("the input is empty", "the input is empty"),
+        ("input is empty, why?", "input is empty, why?"),
+    ],
+)
+def test_wrapped_query_is_unwrapped(given: str, plain: str) -> None:
+    """Only the line that ``RetrieverTool`` makes is unwrapped; a user's own "input is …" stays."""
+    assert plain_query(given) == plain
 
 
 def test_query_engine_answers_from_memory(tiered: TieredMemory) -> None:
