@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from items import asked, known, said, space
-from siltstone.protocols import Candidates, Where
+from siltstone.protocols import Candidates, Refusal, Where
 from siltstone.stores import cache
 from siltstone.stores.folder import FolderStore
 
@@ -37,7 +37,7 @@ def filled(folder: Path, *, rows: int = 400) -> FolderStore:
     store.commit(
         "u", [said("m7", "edited", version=2, session="s2"), known("f1", "fact anew", version=2, importance=0.5)]
     )
-    store.remove("u", ["m8", "f2", "m399"], transcripts=[("s3", "m8")])
+    store.remove("u", ["m8", "f2", "m399"], transcripts=[Refusal("s3", id="m8")])
     return store
 
 

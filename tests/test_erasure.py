@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from items import asked, known, said, vector
-from siltstone.protocols import Where
+from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
 from writers import PROCESSES, remove_until
 
@@ -43,7 +43,7 @@ def test_no_file_keeps_what_was_removed(tmp_path: Path) -> None:
     """Text, older versions, metadata, names and vectors are in no file when remove returns, nor after close."""
     store = with_canary(tmp_path)
     assert files_with(tmp_path, *traces(77))
-    store.remove("u", ["m2", "f", "g", "m4"], transcripts=[("s", f"the word is {CANARY}")])
+    store.remove("u", ["m2", "f", "g", "m4"], transcripts=[Refusal("s", text=f"the word is {CANARY}")])
     assert files_with(tmp_path, *traces(77)) == []
     assert [m.content for m in store.messages("u", "s")] == ["before", "after"]
     store.close()

@@ -19,7 +19,7 @@ from siltstone.errors import (
     StoreCorruptedError,
     StoreVersionError,
 )
-from siltstone.protocols import Where
+from siltstone.protocols import Refusal, Where
 from siltstone.stores import storefile
 from siltstone.stores.folder import FolderStore
 
@@ -35,7 +35,7 @@ def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
     store.set_fingerprint(space())
     store.commit("u", [said(f"m{n}", f"text {n}", seed=n, minute=-n) for n in range(9)])
     store.commit("u", [said("m3", "new", version=2), known("f", "fact", seed=50, metadata={"a": 1})])
-    store.remove("u", ["m5"], transcripts=[("s", "m5")])
+    store.remove("u", ["m5"], transcripts=[Refusal("s", id="m5")])
     store.put_vectors("u", store.pending("u", 9), vector(60)[None])
     for again in (FolderStore(tmp_path), FolderStore(tmp_path, read_only=True)):
         assert again.fingerprint() == space()

@@ -81,6 +81,15 @@ def test_a_session_sent_again_stays_forgotten(tmp_path: Path) -> None:
         assert [m.content for m in memory.messages("t")] == ["unrelated"]
 
 
+def test_a_text_that_equals_a_forgotten_id_is_stored() -> None:
+    """Saying what a forgotten message was called, or being called what one said, is nothing that was forgotten."""
+    with TieredMemory.open(":memory:", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([Message("user", "好的", id="yes")], session_id="s")
+        memory.forget(session_id="s")
+        memory.add([Message("user", "yes", id="m1"), Message("user", "fine", id="好的")], session_id="s")
+        assert [m.content for m in memory.messages("s")] == ["yes", "fine"]
+
+
 def test_conditions_are_joined_by_and(tmp_path: Path) -> None:
     """Time, kind, session, metadata and ids narrow what is forgotten."""
     with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:

@@ -171,6 +171,18 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """What a forgotten message of a session would be recognised by, were it sent again: the supplied id, the text.
+
+    Either alone is enough; an id is never taken for a text, nor a text for an id.
+    """
+
+    session_id: str
+    id: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
 class Commit:
     """The receipt of a commit: the user's new revision, and the ids that were skipped as forgotten before."""
 
@@ -309,12 +321,12 @@ class Store(Protocol):
         """
 
     def remove(
-        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[tuple[str, str]] = (), everything: bool = False
+        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
     ) -> str:
         """Remove items for good by id, from documents, vectors and indexes; return the new revision.
 
-        ``transcripts`` are ``(session_id, supplied id or text)`` pairs to be refused if sent again. With
-        ``everything`` the user's whole store goes.
+        Messages that match one of ``transcripts`` are refused if sent again. With ``everything`` the user's whole
+        store goes, except what is refused.
         """
 
     def revision(self, user_id: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from items import DIM, NOON, asked, known, said, space, vector
 from siltstone.errors import ConflictError, InvalidInputError, NotFoundError
-from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Store, Where
+from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Refusal, Store, Where
 from siltstone.records import KINDS, Message, Record, replace
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
@@ -511,7 +511,7 @@ def test_what_is_removed_is_nowhere(store: Store) -> None:
 def test_a_removed_id_can_be_written_again_unless_refused(store: Store) -> None:
     """A removed id is free; a transcript that is to be refused is skipped and reported, by id and by text."""
     store.commit("u", [said("a", "I live in Berlin."), said("b", "Hello"), said("c", "hello again")])
-    store.remove("u", ["a", "b", "c"], transcripts=[("s", "a"), ("s", "Hello")])
+    store.remove("u", ["a", "b", "c"], transcripts=[Refusal("s", id="a"), Refusal("s", text="Hello")])
     again = [said("a", "other text"), said("x", "  HELLO "), said("c", "hello again"), said("a2", "Hello", session="t")]
     receipt = store.commit("u", again)
     assert receipt.skipped == ("a", "x")
@@ -520,6 +520,16 @@ def test_a_removed_id_can_be_written_again_unless_refused(store: Store) -> None:
     (stored,) = store.fetch("u", ["c"])
     assert stored is not None
     assert stored.version == 1
+
+
+def test_an_id_and_a_text_are_refused_each_as_what_it_is(store: Store) -> None:
+    """What was forgotten as an id is no reason to refuse a message that says it, nor a text one that is named so."""
+    store.commit("u", [said("yes", "好的"), said("no", "bye")])
+    store.remove("u", ["yes", "no"], transcripts=[Refusal("s", id="yes", text="好的"), Refusal("s", id="no")])
+    new = [said("a", "yes"), said("b", "no"), said("好的", "fine"), said("c", "bye")]
+    assert store.commit("u", new).skipped == ()
+    assert texts(store) == ["yes", "no", "fine", "bye"]
+    assert store.commit("u", [said("yes", "x"), said("d", "好的"), said("no", "y")]).skipped == ("yes", "d", "no")
 
 
 def test_everything_of_a_user_goes(store: Store) -> None:
@@ -535,7 +545,7 @@ def test_everything_of_a_user_goes(store: Store) -> None:
     assert texts(store) == ["new"]
     assert store.revision("u") != old
     assert [m.content for m in store.messages("v", "s")] == ["of v"]
-    store.remove("u", [], everything=True, transcripts=[("s", "b")])
+    store.remove("u", [], everything=True, transcripts=[Refusal("s", id="b")])
     assert store.commit("u", [said("b", "new")]).skipped == ("b",)
 
 

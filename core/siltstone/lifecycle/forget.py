@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..protocols import Store, Stored, Where
+from ..protocols import Refusal, Store, Stored, Where
 from ..records import ForgetReport, Message, Record, message_id, unique
 
 
@@ -31,7 +31,7 @@ def forget(
     if dry_run or not (report.messages or report.records or everything):
         return report
     items = unique([*report.messages, *(message_id(id) for id in report.records)])
-    transcripts = [pair for s in targets for pair in _transcript(s)]
+    transcripts = [refusal for s in targets for refusal in _transcript(s)]
     store.remove(user_id, items, transcripts=transcripts, everything=everything)
     return report
 
@@ -106,12 +106,11 @@ def _names(stored: Stored) -> Iterator[str]:
         yield stored.record.id
 
 
-def _transcript(stored: Stored) -> Iterator[tuple[str, str]]:
+def _transcript(stored: Stored) -> Iterator[Refusal]:
     """Yield what a re-sent transcript of the message would be recognised by."""
     message = stored.message
     if message is None or message.session_id is None:
         return
-    if stored.supplied_id is not None:
-        yield message.session_id, stored.supplied_id
-    if message.content.strip():
-        yield message.session_id, message.content
+    text = message.content if message.content.strip() else None
+    if stored.supplied_id is not None or text is not None:
+        yield Refusal(message.session_id, stored.supplied_id, text)

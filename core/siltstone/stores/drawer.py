@@ -14,7 +14,7 @@ import orjson
 
 from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
-from ..protocols import Commit, Put, Stored
+from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
 from . import cache, disk, snapshot
 from .codec import decode
@@ -277,7 +277,7 @@ class Drawer:
             self.shelf.attach(np.array(rows, np.int32), slots, halves)
             self._publish()
 
-    def remove(self, ids: Sequence[str], transcripts: Sequence[tuple[str, str]], space: int) -> str:
+    def remove(self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int) -> str:
         """Remove items for good: hidden at once, then taken out of every file."""
         with self._exclusive(space):
             view = self.shelf.view

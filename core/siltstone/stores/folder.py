@@ -29,7 +29,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..errors import ConfigurationError, EmbedderMismatchError, NotFoundError, ReadOnlyError
-from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, StoreStats
+from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
 from ..records import Record
 from . import disk, storefile
 from .drawer import UNFINISHED, Drawer, Rules
@@ -104,7 +104,7 @@ class FolderStore(ShelfStore):
         return self._writing(user_id, lambda drawer: drawer.commit(puts, expect, store.space, dim))
 
     def remove(
-        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[tuple[str, str]] = (), everything: bool = False
+        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
     ) -> str:
         """Remove items for good by id; with ``everything`` the user's whole store."""
         store = self._settings()

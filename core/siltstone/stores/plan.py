@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ConflictError, InvalidInputError
 from ..index.vectors import Halves
-from ..protocols import Floats, Put, Stored
+from ..protocols import Floats, Put, Refusal, Stored
 from ..records import KINDS, ROLES, TURN_PREFIX, Message
 from ..text.keys import dense_key
 from .codec import encode
@@ -58,9 +58,14 @@ class Refusals:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
-    def hashes(self, transcripts: Iterable[tuple[str, str]]) -> list[str]:
-        """Return what to remember of ``(session_id, supplied id or text)`` pairs."""
-        return [self._hash(kind, session, value) for session, value in transcripts for kind in ("id", "text")]
+    def hashes(self, transcripts: Iterable[Refusal]) -> list[str]:
+        """Return what to remember of what is to be refused."""
+        return [
+            self._hash(kind, refusal.session_id, value)
+            for refusal in transcripts
+            for kind, value in (("id", refusal.id), ("text", refusal.text))
+            if value is not None
+        ]
 
     def refuses(self, refused: set[str], message: Message, supplied_id: str | None) -> bool:
         """Return whether a message is one that was forgotten."""

@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 
 from ..index.vectors import Halves, Rows
-from ..protocols import Commit, Fingerprint, Floats, Put, Stored, StoreStats
+from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, Stored, StoreStats
 from ..records import Record
 from .codec import decode
 from .plan import Planned, Refusals, plan
@@ -52,7 +52,7 @@ class RamStore(ShelfStore):
             return Commit(drawer.shelf.view.token, planned.skipped)
 
     def remove(
-        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[tuple[str, str]] = (), everything: bool = False
+        self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
     ) -> str:
         """Remove items for good by id, or with ``everything`` all that the user has."""
         with self._lock:
