@@ -188,6 +188,19 @@ def test_a_question_is_read_by_rule(text: str, flag: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "What must we mind when we go out for dinner?",
+        "When we go out for dinner, what must we mind?",
+        "出去吃饭要注意什么？",
+    ],
+)
+def test_a_circumstance_is_no_question_about_time(text: str) -> None:
+    """Only who asks when it was gets what says when."""
+    assert not read_question(text, NOW).asks_when
+
+
+@pytest.mark.parametrize(
     ("text", "role"),
     [
         ("What did you recommend?", "assistant"),

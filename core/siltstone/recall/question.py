@@ -18,7 +18,8 @@ MAX_TERMS: Final = 512
 """Terms of a question that are looked up: of a longer one, those at its beginning and end."""
 
 _WHEN: Final = re.compile(
-    r"^\W*(?:since |until |from |and )?when\b|\bwhen (?:did|do|does|is|was|were|are|will|would|has|have|had)\b"
+    r"^\W*(?:since |until |from |and )?when\b(?! (?:i|you|we|he|she|it|they|people|one)\b)"  # "when we go out, what …"
+    r"|\bwhen (?:did|do|does|is|was|were|are|will|would|has|have|had)\b"
     r"|\bwhat (?:date|day|month|year|time)\b|\bwhich (?:year|month|day|date)\b|\bhow long ago\b"
     r"|什么时候|何时|哪[天年月]|几[号月]",
     re.IGNORECASE,
