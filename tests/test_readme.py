@@ -16,6 +16,7 @@ README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 SHELL = "\n".join(re.findall(r"^```(?:sh|bash|shell)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE))
 EXTRAS = ("langchain", "langchain_core", "langgraph", "llama_index", "sentence_transformers", "onnxruntime")
+VARIABLES = ("OPENAI_API_KEY",)
 
 
 def test_the_readme_opens_with_the_demonstration_and_the_tests() -> None:
@@ -36,9 +37,18 @@ def test_code_blocks_run(number: int, tmp_path: Path) -> None:
     script = tmp_path / f"readme_{number}.py"
     script.write_text(block, encoding="utf-8")
 
-    ran = subprocess.run([sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, check=False)
+    python = [sys.executable, "-W", "error", script.name]
+    ran = subprocess.run(python, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert ran.returncode == 0, f"{block}\n{ran.stderr}"
+    assert "Warning" not in ran.stderr, f"{block}\n{ran.stderr}"  # one raised in a destructor changes no exit code
+
+
+def test_the_readme_has_no_placeholder_left() -> None:
+    """A word such as ``NUMBER_A`` waits for its value: only names of environment variables look like that."""
+    shouted = set(re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b", README))
+
+    assert {word for word in shouted if word not in VARIABLES and not word.startswith("SILTSTONE_")} == set()
 
 
 def test_the_readme_names_the_commands_that_exist() -> None:
