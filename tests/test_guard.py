@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siltstone.text.guard import CLOSE, OPEN, fence, is_injected, neutral, without_injected
+from siltstone.text.guard import CLOSE, OPEN, PREAMBLES, fence, is_injected, neutral, without_injected
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ from siltstone.text.guard import CLOSE, OPEN, fence, is_injected, neutral, witho
 )
 def test_no_text_can_leave_its_fence(text: str) -> None:
     """A memory that holds the fence, in any spelling, loses it; the words around it stay."""
+    assert "siltstone_memory" not in neutral(text).lower()
     assert not is_injected(neutral(text))
     assert without_injected(fence(neutral(text))).strip() == ""
 
@@ -66,16 +67,37 @@ def test_injected_text_is_recognised_in_any_wrapping(wrap: object) -> None:
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        (f"question {OPEN} cut off here", "question"),
-        (f"end of a memory {CLOSE} question", "question"),
+        (f"question\n{OPEN}\n{PREAMBLES[0]}\n- cut off here", "question"),
+        (f"{PREAMBLES[0]}\nend of a memory\n{CLOSE}\nquestion", "question"),
+        (f"_memory>\n{PREAMBLES[1]}\n后半段\n{CLOSE} 我的问题", "我的问题"),
+        (f"问题\n{OPEN}\n{PREAMBLES[1]}\n后面没有了", "问题"),
         (f"a {fence('x')} b {fence('y')} c", "a\n\nb\n\nc"),
         (f"a {fence('x ' + fence('nested') + ' y')} b", "a\n\nb"),
+        (f"what is {OPEN}? {fence('x')} thanks", f"what is {OPEN}?\n\nthanks"),
+        (f"a {fence(PREAMBLES[0] + ' x')} b".replace("\n", " "), "a\n\nb"),
         (fence("all of it"), ""),
     ],
 )
 def test_halves_and_nests_of_fences_go_too(text: str, left: str) -> None:
     """A fence that lost one end reaches to that end of the text; nested ones go with the outer."""
     assert without_injected(text) == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"My flight is on Friday. Why does {CLOSE} show up in my logs? thanks",
+        f"In logs I see {OPEN} what is it? Also my flight is Friday",
+        f"Is {OPEN} closed by {CLOSE}, and is &lt;siltstone_memory&gt; the same? My flight is on Friday.",
+        f"我的航班是周五。日志里为什么有 {CLOSE}？谢谢",
+        f"{OPEN}\nWhat is this line? My flight is on Friday.",
+        f"My flight is on Friday.\n{CLOSE}\nWhat is this line?",
+    ],
+)
+def test_a_tag_that_somebody_mentions_is_their_own_word(text: str) -> None:
+    """Who writes about the fence, in a sentence or as a line of a log, loses nothing of what they wrote."""
+    assert not is_injected(text)
+    assert without_injected(text) == text
 
 
 @given(st.text(max_size=100))
