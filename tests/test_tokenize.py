@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -157,3 +159,27 @@ def test_questions_are_known_by_marks_and_words(text: str) -> None:
 def test_statements_are_not_questions(text: str) -> None:
     """Question words inside statements do not make a question."""
     assert not is_question(text)
+
+
+HOSTILE = """
+import sys
+from datetime import datetime, timezone
+from siltstone.recall.question import read_question
+from siltstone.testing import WordCounter
+from siltstone.text import guard, sentences, tokenize, traits
+from siltstone.text.dates import periods
+
+now = datetime(2024, 6, 12, tzinfo=timezone.utc)
+for unit in ("1", " ", "<", "a", "，", "1 ", "de ", ".", "<|", "1,"):
+    text = "siltstone_memory <" + unit * (200_000 // len(unit)) + "x"
+    tokenize.terms(text), tokenize.is_question(text), traits.traits(text), periods(text, now)
+    guard.neutral(text), guard.is_injected(text), guard.without_injected(text), sentences.sentences(text)
+    sentences.cut(text, 500, WordCounter()), read_question(text, now)
+for tag in ("<siltstone_memory>", "</siltstone_memory>", "<siltstone_memory>\\n", "\\n</siltstone_memory>"):
+    guard.without_injected(tag * 10_000), guard.without_injected(tag * 5_000 + "\\n</siltstone_memory>" * 5_000)
+"""
+
+
+def test_no_text_takes_more_than_linear_work() -> None:
+    """200,000 characters made to trip a pattern pass every reader of text; quadratic work would take many minutes."""
+    subprocess.run([sys.executable, "-c", HOSTILE], check=True, timeout=30)

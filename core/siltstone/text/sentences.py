@@ -8,8 +8,12 @@ from typing import Final
 from ..protocols import TokenCounter
 
 _ABBREVIATIONS: Final = r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bMrs)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)"
-_END: Final = re.compile(rf"(?:{_ABBREVIATIONS}[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？!?…]+[”’」』）\"']*(?!\s)|\n+)\s*")
-_WORD: Final = re.compile(r"\s*(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]{1,16})")  # a Chinese character, or up to 16 others
+_END: Final = re.compile(
+    rf"(?:{_ABBREVIATIONS}(?<![.!?])[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？!?…]+[”’」』）\"']*(?!\s)|\n+)\s*"
+)
+_WORD: Final = re.compile(  # a Chinese character, or up to 16 others; white space alone, where nothing follows
+    r"\s*(?:[\u2e80-\uffef]|[^\s\u2e80-\uffef]{1,16})|\s+"
+)
 MARK: Final = " […]"
 """Stands where a text has been cut."""
 CHARACTERS_PER_TOKEN: Final = 64

@@ -23,8 +23,8 @@ _TIME: Final = re.compile(
     rf"|(?:last|this|next) (?:night|week|month|year|summer|winter|spring|fall|autumn|morning|{_DAY})|{_DAY}"
     r"|(?:an?|one|two|three|four|five|six|\d+|few|couple of) (?:day|week|month|year)s? ago"
     r"|january|february|march|april|june|july|august|september|october|november|december)"
-    r"|[昨前今明后]天|[上下这]周|[上下这]个?(?:星期|月)|[去今明前]年|\d+[月号日]|周末|星期"
-    r"|[一二三四五六两几\d]+(?:天|周|个月|年)前|最近",
+    r"|[昨前今明后]天|[上下这]周|[上下这]个?(?:星期|月)|[去今明前]年|\d[月号日]|周末|星期"
+    r"|[一二三四五六两几\d](?:天|周|个月|年)前|最近",
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+|[\"“”《「]")
