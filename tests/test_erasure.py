@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from items import asked, known, said, vector
+from siltstone.errors import BackendUnavailableError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
 from writers import PROCESSES, remove_until
@@ -148,6 +150,62 @@ def test_a_removal_of_a_user_that_was_killed_is_made_up_for(tmp_path: Path) -> N
         assert gone == (files_with(folder, *traces(77)) == [])
         assert len(store.messages("u", "s")) == (0 if gone else 3)
     assert outcomes == {True, False}
+
+
+def test_a_killed_removal_of_a_user_loses_no_refusal(tmp_path: Path) -> None:
+    """Killed at any step, what was forgotten before is refused after the next open, be the user there or gone."""
+    outcomes = set()
+    for step in range(0, 60, 3):
+        folder = tmp_path / str(step)
+        store = with_canary(folder)
+        store.remove("u", ["m1"], transcripts=[Refusal("s", id="m1", text="before")])
+        store.close()
+        process = PROCESSES.Process(target=remove_until, args=(folder, None, step))
+        process.start()
+        process.join()
+        store = FolderStore(folder)
+        outcomes.add((process.exitcode, len(store.messages("u", "s"))))
+        assert store.commit("u", [said("m1", "x"), said("n", "Before"), said("o", "new")]).skipped == ("m1", "n")
+        assert list(folder.glob("trash/*")) == []
+    assert {count for code, count in outcomes if code == -9} == {0, 2}
+    assert (0, 0) in outcomes
+
+
+def test_words_that_cannot_be_deleted_are_reported(tmp_path: Path) -> None:
+    """Removing a user raises while the disk keeps a file, deletes the others, and the next removal or open ends it."""
+    stuck: list[str] = []
+
+    def watch(event: str, args: tuple[object, ...]) -> None:
+        if event == "os.remove" and any(name in str(args[0]) for name in stuck):
+            raise OSError(errno.EBUSY, "in use")
+
+    sys.addaudithook(watch)
+    for finish in ("removal", "removal of another user", "open"):
+        folder = tmp_path / finish
+        store = with_canary(folder)
+        vectors = [path.name for path in folder.rglob("vectors.*")]
+        stuck[:] = [f"{folder}/trash/"] if finish == "open" else vectors
+        with pytest.raises(BackendUnavailableError, match="trash"):
+            store.remove("u", [], everything=True)
+        assert store.messages("u", "s") == []
+        assert files_with(folder, *traces(77))
+        if finish != "open":
+            assert files_with(folder, *traces(77)[:3]) == []
+        assert any("could not be deleted" in note for note in store.stats("u").health)
+        with pytest.raises(BackendUnavailableError):
+            store.remove("u", [], everything=True)
+        reopened = FolderStore(folder)
+        assert any("could not be deleted" in note for note in reopened.stats("u").health)
+        stuck.clear()
+        if finish == "removal":
+            store.remove("u", [], everything=True)
+        elif finish == "open":
+            store = FolderStore(folder)
+        else:
+            store.remove("v", ["nothing"])
+        assert list((folder / "trash").iterdir()) == []
+        assert files_with(folder, *traces(77)) == []
+        assert store.stats("u").health == ()
 
 
 def test_killed_writes_leave_what_was_there(tmp_path: Path) -> None:

@@ -549,6 +549,20 @@ def test_everything_of_a_user_goes(store: Store) -> None:
     assert store.commit("u", [said("b", "new")]).skipped == ("b",)
 
 
+def test_what_is_refused_outlives_everything(store: Store) -> None:
+    """Removing the whole user forgets no refusal, neither an earlier one nor one of the same call, however often."""
+    store.commit("u", [said(id, f"text {id}") for id in "abc"])
+    store.remove("u", ["a"], transcripts=[Refusal("s", id="a", text="text a")])
+    store.remove("u", ["b"], transcripts=[Refusal("s", id="b")])
+    store.remove("u", [], everything=True, transcripts=[Refusal("s", id="c")])
+    again = [said("a", "new"), said("a2", "Text  A"), said("b", "new"), said("c", "new")]
+    for _ in range(3):
+        assert store.commit("u", [*again, said("d", "kept")]).skipped == ("a", "a2", "b", "c")
+        assert texts(store) == ["kept"]
+        store.remove("u", [], everything=True)
+        assert store.stats("u").messages == 0
+
+
 # --- users
 
 

@@ -11,7 +11,7 @@ import fcntl
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from ..errors import BackendUnavailableError, ConfigurationError, ReadOnlyError, SiltstoneError
@@ -166,6 +166,23 @@ def rename(old: str, new: str) -> None:
     with step("rename", new):
         os.rename(old, new)
     sync_folder(os.path.dirname(new))
+
+
+def remove_tree(path: str) -> list[SiltstoneError]:
+    """Remove a folder with everything in it, as far as that goes; return why something is left, if anything is."""
+    failures: list[SiltstoneError] = []
+    for folder, _, names in os.walk(path, topdown=False):
+        for name in names:
+            try:
+                unlink(os.path.join(folder, name))
+            except SiltstoneError as exc:
+                failures.append(exc)
+        try:
+            with step("rmdir", folder), suppress(FileNotFoundError):
+                os.rmdir(folder)
+        except SiltstoneError as exc:
+            failures.append(exc)
+    return failures
 
 
 def unlink(path: str) -> None:

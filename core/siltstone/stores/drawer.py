@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
@@ -284,15 +284,26 @@ class Drawer:
             rows = [older for id in ids for older in self.shelf.lineage(self.shelf.row(id, view))]
             numbers = sorted({int(self.shelf.rows["number"][row]) for row in rows})
             hashes = self._refusals.hashes(transcripts)
-            if numbers or hashes:
-                number = self._log.next_number
+            if numbers:
                 self._mark()
-                self._log.append([orjson.dumps({"x": numbers, "h": hashes})])
-                with self._step:
-                    self._hide(number, numbers, hashes)
-                    self._publish()
+            if numbers or hashes:
+                self._note_removal(numbers, hashes)
                 self._finish()
             return self.shelf.view.token
+
+    def refuse(self, hashes: Set[str], space: int) -> str:
+        """Take on what an earlier folder of the user refuses."""
+        with self._exclusive(space):
+            if fresh := sorted(hashes - self.shelf.refused):
+                self._note_removal([], fresh)
+            return self.shelf.view.token
+
+    def _note_removal(self, numbers: list[int], hashes: list[str]) -> None:
+        number = self._log.next_number
+        self._log.append([orjson.dumps({"x": numbers, "h": hashes})])
+        with self._step:
+            self._hide(number, numbers, hashes)
+            self._publish()
 
     def _finish(self) -> None:
         """Take what was removed out of every file."""

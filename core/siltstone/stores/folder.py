@@ -11,7 +11,7 @@
         vectors.0000x384.000000.f16    vectors, each naming its document
         cache                          indexes, ready to be mapped; made anew when it does not check
       unfinished/                      names users whose removals are under way
-      trash/                           users being removed; emptied at the next open
+      trash/                           users being removed; emptied by every removal and every open
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import secrets
-import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock, Thread
@@ -28,13 +27,20 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ..errors import ConfigurationError, EmbedderMismatchError, NotFoundError, ReadOnlyError
+from ..errors import (
+    BackendUnavailableError,
+    ConfigurationError,
+    EmbedderMismatchError,
+    NotFoundError,
+    ReadOnlyError,
+    SiltstoneError,
+)
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
 from ..records import Record
 from . import disk, storefile
 from .drawer import UNFINISHED, Drawer, Rules
 from .lock import FileLock
-from .log import Vanished, read_user
+from .log import Vanished, read_user, refused_in
 from .shelf import Shelf
 from .shelves import ShelfStore, check_user_id, counts
 from .storefile import StoreFile, user_folder
@@ -79,6 +85,8 @@ class FolderStore(ShelfStore):
         self._drawers: OrderedDict[str, Drawer] = OrderedDict()
         self._keeper: Thread | None = None
         _prepare(self._root, create=create and not read_only)
+        self._trash = os.path.join(self._root, "trash")
+        self._left: list[SiltstoneError] = []
         self._seen: tuple[int, int] | None = None
         self._store = self._settings()
         self._agreed = self._store.space
@@ -109,11 +117,18 @@ class FolderStore(ShelfStore):
         """Remove items for good by id; with ``everything`` the user's whole store."""
         store = self._settings()
         self._may_write()
+        if transcripts or (not everything and self._exists(user_id)):
+            chosen = () if everything else ids
+            self._writing(user_id, lambda drawer: drawer.remove(chosen, transcripts, store.space))
         if everything:
             self._remove_user(user_id, store)
-        if not transcripts and not self._exists(user_id):
-            return self.revision(user_id)
-        return self._writing(user_id, lambda drawer: drawer.remove(() if everything else ids, transcripts, store.space))
+        self._empty_trash()
+        if everything and self._left:
+            raise BackendUnavailableError(
+                f"{user_id!r} was removed and no reader sees anything of it, but files are left in {self._trash} "
+                f"({self._left[0]}): the next forget() or open of the store deletes them, once the disk lets it"
+            ) from self._left[0]
+        return self.revision(user_id)
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
         """Return what the indexes know of a query."""
@@ -172,7 +187,8 @@ class FolderStore(ShelfStore):
         """Return counts and sizes of one user."""
         view = self._shelf(user_id).view
         drawer = self._drawers.get(user_id)
-        notes = ("STORE: one of its two copies is damaged",) if self._store.damaged else ()
+        notes: tuple[str, ...] = ("STORE: one of its two copies is damaged",) if self._store.damaged else ()
+        notes += tuple(f"a removed user's files could not be deleted yet: {why}" for why in self._left)
         return StoreStats(
             messages=int(np.count_nonzero(view.messages)),
             records=view.total,
@@ -256,25 +272,39 @@ class FolderStore(ShelfStore):
                 yield os.path.join(users, group, name)
 
     def _remove_user(self, user_id: str, store: StoreFile) -> None:
-        """Move a user's folder out of sight, then delete it."""
+        """Move a user's folder out of sight, to be deleted from there."""
         folder = self._folder(user_id)
         if not os.path.isdir(folder):
             return
-        trash = os.path.join(self._root, "trash")
-        disk.make_folder(trash)
+        disk.make_folder(self._trash)
         try:
             with self._drawer(user_id, store).held(store.space):
-                disk.rename(folder, os.path.join(trash, secrets.token_hex(8)))
+                disk.rename(folder, os.path.join(self._trash, secrets.token_hex(8)))
                 disk.sync_folder(os.path.dirname(folder))
         except (Vanished, FileNotFoundError):
             pass  # another process was faster
         self._drop(user_id)
-        self._empty_trash()
 
     def _empty_trash(self) -> None:
-        trash = os.path.join(self._root, "trash")
-        for name in os.listdir(trash) if os.path.isdir(trash) else []:
-            shutil.rmtree(os.path.join(trash, name), ignore_errors=True)
+        """Delete removed users, each once what it refuses has gone over to the user's folder; note what is left."""
+        left: list[SiltstoneError] = []
+        for name in os.listdir(self._trash) if os.path.isdir(self._trash) else []:
+            folder = os.path.join(self._trash, name)
+            try:
+                self._carry_refusals(folder)
+                left += disk.remove_tree(folder)
+            except SiltstoneError as exc:
+                left.append(exc)
+        self._left = left
+
+    def _carry_refusals(self, folder: str) -> None:
+        try:
+            user_id = read_user(folder)
+            refused = set() if user_id is None else refused_in(folder, user_id)
+        except (Vanished, FileNotFoundError):
+            return  # another process deletes it, and has carried them over before
+        if user_id is not None and refused:
+            self._writing(user_id, lambda drawer: drawer.refuse(refused, self._store.space))
 
     def _finish_removals(self) -> None:
         """Open the users whose removals a killed process left half done; opening makes up for it."""

@@ -334,6 +334,17 @@ def read_user(folder: str) -> str | None:
     return None
 
 
+def refused_in(folder: str, user_id: str) -> set[str]:
+    """Return the hashes of what a user's folder refuses, as far as it can be read; nothing is written."""
+    hashes: set[str] = set()
+    log = Log(folder, user_id, durable=False, writable=False, segment_size=0)
+    for news in log.read():
+        for _, found in news.frames:
+            if found.document.startswith(b'{"x":'):
+                hashes.update(orjson.loads(found.document)["h"])
+    return hashes
+
+
 def _numbers(folder: str) -> list[int]:
     try:
         names = os.listdir(folder)

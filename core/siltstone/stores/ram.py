@@ -56,13 +56,14 @@ class RamStore(ShelfStore):
     ) -> str:
         """Remove items for good by id, or with ``everything`` all that the user has."""
         with self._lock:
-            drawer = self._drawers.get(user_id)
+            drawer = old = self._drawers.get(user_id)
             if everything or drawer is None:
                 drawer = _Drawer(user_id)
+                drawer.shelf.refused |= old.shelf.refused if old is not None else set()
                 self._drawers.pop(user_id, None)
             drawer.shelf.refused.update(self._refusals.hashes(transcripts))
             drawer.remove(ids)
-            if transcripts or user_id in self._drawers:
+            if drawer.shelf.refused or user_id in self._drawers:
                 self._drawers[user_id] = drawer
             return drawer.shelf.view.token
 
