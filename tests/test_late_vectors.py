@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
+import signal
 import threading
 import time
 from collections.abc import Sequence
@@ -181,3 +184,43 @@ def test_the_same_name_with_other_vectors_is_refused(tmp_path: Path) -> None:
         with pytest.raises(EmbedderMismatchError):
             memory.search("bees")
         assert len(memory.messages("s")) == 1
+
+
+def test_words_are_found_while_the_embedder_is_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A dead service costs a search its vectors, not its answer; it is announced, and soon not asked any more."""
+    embedder = FailingEmbedder(failing=False)
+    with TieredMemory.open(tmp_path, embedder=embedder, settings=QUICK, token_counter=WordCounter()) as memory:
+        memory.add([("user", "I keep bees."), ("user", "我养蜜蜂。")], session_id="s")
+        embedder.failing = True
+        with caplog.at_level(logging.WARNING, "siltstone"):
+            assert memory.search("bees")[0].record.text == "I keep bees."
+            calls = embedder.calls
+            assert memory.search("蜜蜂")[0].record.text == "我养蜜蜂。"
+        assert embedder.calls == calls
+        assert "found by words" in caplog.text
+        assert "BackendUnavailableError" in (memory.stats().last_error or "")
+
+
+def test_a_store_moved_behind_an_open_memory_is_noticed(tmp_path: Path) -> None:
+    """A memory opened before the store was moved to another embedder mixes nothing in."""
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(name="A"), token_counter=WordCounter()) as memory:
+        memory.add([("user", "tea")], session_id="s")
+        TieredMemory.reembed(tmp_path, embedder=HashEmbedder(name="B"))
+        with pytest.raises(EmbedderMismatchError):
+            memory.add([("user", "green cat jumps")], session_id="s")
+        with pytest.raises(EmbedderMismatchError):
+            memory.search("tea")
+
+
+def test_a_forked_child_embeds_and_searches(tmp_path: Path) -> None:
+    """Threads and executors of the parent are not waited for in a child."""
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([("user", "I keep bees.")], session_id="s")
+        asyncio.run(memory.asearch("bees"))
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            memory.add([("user", "I keep goats.")], session_id="s")
+            os._exit(0 if asyncio.run(memory.asearch("goats")) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(memory.messages("s")) == 2

@@ -318,3 +318,99 @@ def test_a_read_only_memory_reads_and_refuses_writes(tmp_path: Path) -> None:
             with pytest.raises(ReadOnlyError):
                 write()
     assert {path: path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_times_outside_the_calendar_are_refused(memory: TieredMemory, time: str) -> None:
+    """A time that no UTC date can tell would make what is stored unreadable; it is refused, and nothing is stored."""
+    with pytest.raises(InvalidInputError, match="years 1 to 9999"):
+        memory.add([("user", "tea")], session_id="s", created_at=time)
+    with pytest.raises(InvalidInputError):
+        memory.remember("tea", occurred_at=time)
+    assert memory.sessions() == []
+
+
+@pytest.mark.parametrize("ttl", [float("inf"), float("nan"), 1e12, "5", -1, 0])
+def test_impossible_times_to_live_are_refused(memory: TieredMemory, ttl: float) -> None:
+    """Whatever is no span of time is bad input, said in one sentence."""
+    with pytest.raises(InvalidInputError, match="ttl"):
+        memory.remember("tea", ttl=ttl)
+
+
+@pytest.mark.parametrize("importance", ["x", -0.1, 1.1, float("nan"), True])
+def test_impossible_importance_is_refused(memory: TieredMemory, importance: float) -> None:
+    """Importance is a number between 0 and 1."""
+    with pytest.raises(InvalidInputError, match="importance"):
+        memory.remember("tea", importance=importance)
+
+
+def test_own_injected_text_is_no_memory(memory: TieredMemory) -> None:
+    """What siltstone put into a prompt is neither remembered nor written over something else."""
+    (id,) = memory.add([("user", "I love green tea.")], session_id="s")
+    text = memory.context("tea").text
+    with pytest.raises(InvalidInputError, match="injected"):
+        memory.remember(text)
+    with pytest.raises(InvalidInputError, match="injected"):
+        memory.update(id, text=text)
+    fact = memory.remember(f"{text}\n\nAlice likes tea.")
+    assert memory.get(fact).text == "Alice likes tea."  # type: ignore[union-attr]
+
+
+def test_a_fact_does_not_become_a_turn(memory: TieredMemory) -> None:
+    """Turns are made by add alone; a record keeps resting on its sources whatever is updated."""
+    (id,) = memory.add([("user", "My PIN is 4711.")], session_id="s")
+    fact = memory.remember("PIN 4711", source_ids=[id])
+    with pytest.raises(InvalidInputError, match="turn"):
+        memory.update(fact, kind="turn")
+    memory.update(fact, kind="profile")
+    memory.forget(ids=[id])
+    assert list(memory.records()) == []
+
+
+def test_a_call_that_is_answered_later_is_updated(memory: TieredMemory) -> None:
+    """A message may get its text, or other metadata, under the same id."""
+    call = {"tool_calls": [{"id": "c"}]}
+    memory.add([Message("user", "q", id="1"), Message("assistant", "", id="2", metadata=call)], session_id="s")
+    memory.add([Message("assistant", "answer", id="2")], session_id="s", on_conflict="update")
+    assert memory.search("answer")[0].record.user_id == "alice"
+    memory.add([Message("assistant", "answer", id="2", metadata=call)], session_id="s", on_conflict="update")
+    assert memory.messages("s")[-1].metadata == call
+
+
+def test_a_turn_is_found_by_its_messages_metadata(memory: TieredMemory) -> None:
+    """What the caller noted on a message filters searches and forgetting, and an update changes both."""
+    (id,) = memory.add([Message("user", "I keep bees.", metadata={"pii": True}), ("user", "bees hum")], session_id="s")[
+        :1
+    ]
+    assert [h.record.text for h in memory.search("bees", metadata={"pii": True})] == ["I keep bees."]
+    memory.update(id, metadata={"pii": False})
+    assert memory.messages("s")[0].metadata == {"pii": False}
+    assert memory.forget(metadata={"pii": True}).messages == ()
+    assert memory.forget(metadata={"pii": False}).messages == (id,)
+
+
+def test_any_session_id_can_qualify_a_message(memory: TieredMemory) -> None:
+    """A session whose id looks like a turn's may use a message id that another session has."""
+    memory.add([Message("user", "a", id="1")], session_id="s")
+    (id,) = memory.add([Message("user", "b", id="1")], session_id="turn:b")
+    assert memory.get(id).content == "b"  # type: ignore[union-attr]
+
+
+def test_many_updates_of_one_message_all_arrive(memory: TieredMemory) -> None:
+    """Writers that keep changing one message take turns; none is turned away."""
+    errors: list[Exception] = []
+
+    def work(n: int) -> None:
+        try:
+            for k in range(10):
+                memory.add([Message("user", f"{n} {k}", id="m")], session_id="s", on_conflict="update")
+        except Exception as exc:
+            errors.append(exc)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(memory.history("m")) == 59

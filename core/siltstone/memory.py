@@ -30,6 +30,7 @@ from .tiers.incoming import (
     check_kind,
     check_kinds,
     check_metadata,
+    check_own_text,
     check_record_id,
     check_text,
     expiry,
@@ -57,7 +58,7 @@ def _twin(
     @functools.wraps(verb)
     async def twin(self: TieredMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
         call = functools.partial(verb, self, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._engine.executor, call)
+        return await asyncio.get_running_loop().run_in_executor(self._open_engine().executor, call)
 
     twin.__name__, twin.__qualname__ = f"a{verb.__name__}", f"TieredMemory.a{verb.__name__}"
     twin.__doc__ = f"Do what ``{verb.__name__}`` does, without blocking the event loop."
@@ -315,7 +316,7 @@ class TieredMemory:
         now = engine.clock.now()
         record = Record(
             id=new_id() if id is None else check_record_id(id),
-            text=check_text(text, "text", engine.settings.max_message_chars),
+            text=check_own_text(text, engine.settings.max_message_chars),
             kind=check_kind(kind),
             user_id=self._user_id,
             session_id=None if session_id is None else check_id(session_id, "session_id"),
@@ -350,9 +351,9 @@ class TieredMemory:
         engine = self._writable()
         changes: dict[str, Any] = {}
         if text is not None:
-            changes["text"] = check_text(text, "text", engine.settings.max_message_chars)
+            changes["text"] = check_own_text(text, engine.settings.max_message_chars)
         if kind is not None:
-            changes["kind"] = kind if kind == "turn" else check_kind(kind)
+            changes["kind"] = check_kind(kind)
         if expires_at is not _UNSET:
             changes["expires_at"] = None if expires_at is None else to_datetime(expires_at, "expires_at")
         if pinned is not None:
@@ -421,7 +422,8 @@ class TieredMemory:
 
         Conditions: ``kinds``, ``since``, ``until``, ``session_id``, ``exclude_session_id``, ``exclude_ids``,
         ``metadata``. ``expand="source"`` returns the turns that a derived record rests on in its place. ``now``
-        anchors times in the query. ``Hit.why`` names the parts of each score, which sum to it.
+        anchors times in the query. While the embedder cannot be reached, words alone are searched: a warning and
+        ``stats().last_error`` say so. ``Hit.why`` names the parts of each score, which sum to it.
         """
         engine = self._open_engine()
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
@@ -443,7 +445,7 @@ class TieredMemory:
         engine.vectors.catch_up(self._user_id)
         return search(
             engine.store,
-            engine.embedder,
+            engine.vectors,
             self._user_id,
             check_text(query, "query", engine.settings.max_message_chars),
             top_k=top_k,
@@ -475,7 +477,7 @@ class TieredMemory:
 
     def get(self, id: str) -> Record | Message:
         """Return a record or message by its id. Raises ``NotFoundError``."""
-        (stored,) = self._open_engine().store.fetch(self._user_id, [check_id(id, "id")])
+        (stored,) = self._open_engine().store.fetch(self._user_id, [check_id(id, "id", 4_000)])
         if stored is None:
             raise NotFoundError(f"this user has no message or record {id!r}")
         if stored.message is not None and stored.message.id == id:
@@ -613,7 +615,7 @@ class TieredMemory:
             session_id=None if session_id is None else check_id(session_id, "session_id"),
             exclude_session_id=exclude_session_id,
             exclude_ids=exclude_ids,
-            metadata=None if metadata is None else check_metadata(metadata, "the condition"),
+            metadata=check_metadata(metadata, "the condition") or None,
             now=now,
         )
 
@@ -661,7 +663,7 @@ class TieredMemory:
     async def arecords(self, **conditions: Any) -> list[Record]:
         """Return what ``records`` yields, as a list, without blocking the event loop."""
         call = functools.partial(lambda: list(self.records(**conditions)))
-        return await asyncio.get_running_loop().run_in_executor(self._engine.executor, call)
+        return await asyncio.get_running_loop().run_in_executor(self._open_engine().executor, call)
 
     async def aclose(self) -> None:
         """Do what ``close`` does, without blocking the event loop."""

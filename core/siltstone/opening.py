@@ -17,7 +17,7 @@ from .compress.llm import LLMSummarizer
 from .errors import ConfigurationError, EmbedderMismatchError
 from .models.fingerprint import fingerprint_of
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
-from .protocols import Clock, Embedder, Floats, ShortTermStore, Store, Summarizer
+from .protocols import Clock, Embedder, Fingerprint, Floats, ShortTermStore, Store, Summarizer
 from .settings import Settings
 from .stores.folder import FolderStore
 from .stores.ram import LOCATION, RamStore
@@ -133,8 +133,7 @@ class BoundEmbedder:
         self._embedder = embedder
         self._store = store
         self._write = write
-        self._checked = False
-        self._lock = threading.Lock()
+        self._checked: Fingerprint | None = None
 
     @property
     def name(self) -> str:
@@ -157,12 +156,10 @@ class BoundEmbedder:
         return self._embedder.embed_query(text)
 
     def _check(self) -> None:
-        if self._checked:
-            return
-        with self._lock:
-            if not self._checked:
-                check_space(self._store, self._embedder, write=self._write)
-                self._checked = True
+        """Compare again whenever the store's space is another than it was, by whatever process."""
+        if self._checked is None or self._store.fingerprint() != self._checked:
+            check_space(self._store, self._embedder, write=self._write)
+            self._checked = self._store.fingerprint()
 
 
 def _mismatch(store: Store, embedder: Embedder) -> EmbedderMismatchError:
@@ -217,15 +214,24 @@ class Engine:
             handle.store, embedder, wait=settings.embed_wait, batch=settings.embed_batch, writes=not read_only
         )
         self.long_term = LongTerm(handle.store, self.vectors)
-        self.executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="siltstone")
+        self._executor: tuple[int, ThreadPoolExecutor] | None = None
         self.closed = False
+
+    @property
+    def executor(self) -> ThreadPoolExecutor:
+        """The threads of the async twins; a forked child gets its own."""
+        if self._executor is None or self._executor[0] != os.getpid():
+            pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="siltstone")
+            self._executor = (os.getpid(), pool)
+        return self._executor[1]
 
     def close(self) -> None:
         """Give queued vectors a moment, then stop the threads and give the store back."""
         if not self.closed:
             self.closed = True
             self.vectors.close(self.settings.close_wait)
-            self.executor.shutdown(wait=False)
+            if self._executor is not None and self._executor[0] == os.getpid():
+                self._executor[1].shutdown(wait=False)
             self.handle.close()
 
 

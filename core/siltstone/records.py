@@ -37,8 +37,12 @@ def to_datetime(value: datetime | str, what: str = "time") -> datetime:
     if value.utcoffset() is None:
         raise InvalidInputError(
             f"{what} {value.isoformat()} has no time zone: nothing was stored; "
-            "pass an aware datetime, e.g. datetime.now(timezone.utc)"
+            "write it with its zone, e.g. 2026-05-08T09:30:00+08:00, or pass an aware datetime"
         )
+    try:
+        value.astimezone(timezone.utc)
+    except OverflowError as exc:
+        raise InvalidInputError(f"{what} {value.isoformat()} lies outside the years 1 to 9999 in UTC") from exc
     return value
 
 
@@ -295,6 +299,7 @@ def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | Non
         created_at=message.created_at or stored_at,
         stored_at=stored_at,
         made_by="user",
+        metadata=message.metadata or {},
     )
 
 

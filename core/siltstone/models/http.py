@@ -75,8 +75,17 @@ class Endpoint:
         self._backoff = backoff
         self._clients: dict[int, httpx.Client] = {}
 
-    def post(self, path: str, body: Mapping[str, Any], *, passing: frozenset[int] = PASSING) -> Any:
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        passing: frozenset[int] = PASSING,
+        deadline: float | None = None,
+    ) -> Any:
         """Send ``body`` and return the answer's JSON. Statuses in ``passing`` are tried again until the deadline.
+
+        ``deadline`` in seconds makes this call's shorter than the endpoint's.
 
         Raises ``BackendUnavailableError`` where no answer came in time, ``RefusedError`` for another status than
         success, ``ModelError`` for an answer that is not JSON.
@@ -84,7 +93,8 @@ class Endpoint:
         import httpx
 
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")  # lone surrogates are not UTF-8
-        end = time.monotonic() + self._deadline
+        allowed = self._deadline if deadline is None else min(deadline, self._deadline)
+        end = time.monotonic() + allowed
         attempt = 0
         while True:
             attempt += 1
@@ -106,8 +116,8 @@ class Endpoint:
                 pause = max(pause, _retry_after(response.headers.get("retry-after")))
             if time.monotonic() + pause >= end:
                 raise BackendUnavailableError(
-                    f"{self.shown} {problem} (attempt {attempt}, {self._deadline:g} s allowed). "
-                    "Nothing was lost; it is asked again later, or check the server and its address"
+                    f"{self.shown} {problem} (attempt {attempt}, {allowed:g} s allowed). "
+                    "Nothing was lost; check the server and its address"
                 ) from cause
             time.sleep(pause)
 

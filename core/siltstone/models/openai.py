@@ -17,6 +17,9 @@ from .http import PASSING, Endpoint, RefusedError
 from .prefixes import prefixes_of
 from .rows import unit_rows
 
+QUERY_DEADLINE: Final = 5.0
+"""Seconds for the vector of a question: somebody waits for it, and words alone can be searched."""
+
 
 class OpenAIEmbedder:
     """Any ``/v1/embeddings`` endpoint.
@@ -82,17 +85,18 @@ class OpenAIEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a question, ``(dim,)``."""
-        vector: Floats = self._request([self._prepare(self._query_prefix, text)], self._query_body)[0]
+        prepared = [self._prepare(self._query_prefix, text)]
+        vector: Floats = self._request(prepared, self._query_body, deadline=QUERY_DEADLINE)[0]
         return vector
 
     def _prepare(self, prefix: str, text: str) -> str:
         return prefix + text[: self._max_chars] or " "  # an empty input is refused by many servers
 
-    def _request(self, texts: list[str], extra: Mapping[str, Any]) -> Floats:
+    def _request(self, texts: list[str], extra: Mapping[str, Any], *, deadline: float | None = None) -> Floats:
         body: dict[str, Any] = {"model": self.name, "input": texts, **extra}
         if self._dimensions:
             body["dimensions"] = self._dimensions
-        answer = self._endpoint.post("/embeddings", body)
+        answer = self._endpoint.post("/embeddings", body, deadline=deadline)
         try:
             rows = {int(row.get("index", at)): _vector(row["embedding"]) for at, row in enumerate(answer["data"])}
             return unit_rows([rows[i] for i in range(len(texts))])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..protocols import Candidates, Embedder, Floats, Query, Reranker, Store, Where
+from ..protocols import Candidates, Floats, Query, Reranker, Store, Where
 from ..records import Hit
 from .arm import DEPTH
 from .question import read_question
@@ -24,9 +24,16 @@ EXPANDED: Final = 5
 """A record that rests on more turns than this (a summary) is served as it is."""
 
 
+class Asked(Protocol):
+    """What turns a question into a vector, or into ``None`` where it cannot now: words alone are searched then."""
+
+    def embed_query(self, text: str) -> Floats | None:
+        """Return the vector of a question, ``(dim,)``, or ``None``."""
+
+
 def search(
     store: Store,
-    embedder: Embedder | None,
+    embedder: Asked | None,
     user_id: str,
     query: str,
     *,

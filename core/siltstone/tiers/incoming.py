@@ -71,29 +71,39 @@ def _parts(item: MessageLike, n: int) -> tuple[Any, Any, Any, Any, Any, Any]:
 def check_text(text: Any, what: str, max_chars: int, *, may_be_empty: bool = False) -> str:
     """Return the text, or raise ``InvalidInputError`` for what cannot be stored as it is."""
     if not isinstance(text, str):
-        raise InvalidInputError(f"{what} must be a string, not {type(text).__name__}: nothing was stored")
+        raise InvalidInputError(f"{what} must be a string, not {type(text).__name__}")
     if not may_be_empty and not text.strip():
-        raise InvalidInputError(f"{what} is empty: nothing was stored")
+        raise InvalidInputError(f"{what} is empty")
     if len(text) > max_chars:
         raise InvalidInputError(
-            f"{what} has {len(text):,} characters, over the limit of {max_chars:,}: nothing was stored; "
+            f"{what} has {len(text):,} characters, over the limit of {max_chars:,}; "
             "split it, or raise Settings.max_message_chars"
         )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:
         raise InvalidInputError(
-            f"{what} holds a lone surrogate at position {exc.start}, which is no text: nothing was stored; "
+            f"{what} holds a lone surrogate at position {exc.start}, which is no text; "
             "decode the source with errors='replace'"
         ) from exc
     return text
 
 
-def check_id(value: Any, what: str) -> str:
-    """Return an id (any non-empty text of at most 1,000 characters), or raise ``InvalidInputError``."""
+def check_id(value: Any, what: str, max_chars: int = 1_000) -> str:
+    """Return an id (any non-empty text of at most ``max_chars``), or raise ``InvalidInputError``."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidInputError(f"{what} must be a non-empty string, not {value!r}")
-    return check_text(value, what, 1_000)
+    return check_text(value, what, max_chars)
+
+
+def check_own_text(text: Any, max_chars: int) -> str:
+    """Return the text of a record without what siltstone injected, or raise ``InvalidInputError``."""
+    own = check_text(text, "text", max_chars)
+    if is_injected(own):
+        own = without_injected(own).strip()
+        if not own:
+            raise InvalidInputError("text is only what siltstone injected before; that is not stored back")
+    return own
 
 
 def check_record_id(value: Any, what: str = "id") -> str:
@@ -137,9 +147,11 @@ def check_metadata(metadata: Any, what: str) -> dict[str, Any]:
 
 def check_importance(importance: float | None) -> float | None:
     """Return an importance between 0 and 1, or ``None``."""
-    if importance is not None and not 0 <= importance <= 1:
-        raise InvalidInputError(f"importance must lie between 0 and 1, not {importance!r}")
-    return importance
+    if importance is None:
+        return None
+    if isinstance(importance, bool) or not isinstance(importance, (int, float)) or not 0 <= importance <= 1:
+        raise InvalidInputError(f"importance must be a number between 0 and 1, not {importance!r}")
+    return float(importance)
 
 
 def expiry(now: datetime, expires_at: datetime | str | None, ttl: timedelta | float | None) -> datetime | None:
@@ -148,7 +160,11 @@ def expiry(now: datetime, expires_at: datetime | str | None, ttl: timedelta | fl
         return None if expires_at is None else to_datetime(expires_at, "expires_at")
     if expires_at is not None:
         raise InvalidInputError("pass expires_at or ttl, not both")
-    span = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
+    try:
+        span = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
+        end = now + span
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise InvalidInputError(f"ttl {ttl!r} is no time to live: pass seconds or a timedelta") from exc
     if span <= timedelta(0):
         raise InvalidInputError(f"ttl must be positive, not {ttl!r}")
-    return now + span
+    return end

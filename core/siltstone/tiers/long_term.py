@@ -16,14 +16,14 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..protocols import Put, Store, Stored
-from ..records import Message, Record, turn_of
+from ..records import TURN_PREFIX, Message, Record, turn_of
 from ..text.keys import dense_key
 from .vectors import VectorQueue
 
 logger = logging.getLogger("siltstone")
 
 OnConflict: TypeAlias = Literal["error", "update", "skip"]
-ATTEMPTS: Final = 20
+ATTEMPTS: Final = 100
 """How often a write is planned anew when other writers keep changing what it rests on."""
 
 Lookup: TypeAlias = Callable[[Sequence[str]], list[Stored | None]]
@@ -126,14 +126,17 @@ def plan_add(messages: Sequence[Message], lookup: Lookup, user_id: str, now: dat
         ids.append(id)
         if stored is not None:
             assert stored.message is not None
-            if _same(stored.message, message) or on_conflict == "skip":
+            known_text = (stored.message.role, stored.message.content) == (message.role, message.content)
+            if on_conflict == "skip" or (known_text and on_conflict == "error"):
+                continue
+            if known_text and (stored.message.name, stored.message.metadata) == (message.name, message.metadata):
                 continue
             if on_conflict == "error":
                 raise ConflictError(
                     f"message {message.id!r} of session {message.session_id!r} is stored with another text: nothing "
                     "was stored; pass on_conflict='update' to replace it or 'skip' to keep what is there"
                 )
-            put, version = _next_version(stored, message, now), stored.version
+            put, version = _next_version(stored, message, user_id, now), stored.version
         else:
             placed = dataclasses.replace(message, id=id)
             put, version = Put(turn_of(placed, user_id, now), placed, supplied_id=message.id), 0
@@ -147,7 +150,7 @@ def plan_add(messages: Sequence[Message], lookup: Lookup, user_id: str, now: dat
 def plan_update(stored: Stored, changes: dict[str, Any], now: datetime) -> Plan:
     """Decide the next version of a stored record; a turn keeps its kind and changes with its message."""
     assert stored.record is not None
-    if stored.message is not None and changes.get("kind", "turn") != "turn":
+    if stored.message is not None and "kind" in changes:
         raise InvalidInputError(
             f"{stored.record.id!r} is a turn and stays one; remember() its text with "
             f"source_ids=[{stored.message.id!r}] to keep it as another kind"
@@ -155,7 +158,7 @@ def plan_update(stored: Stored, changes: dict[str, Any], now: datetime) -> Plan:
     record = dataclasses.replace(stored.record, **changes, version=stored.record.version + 1, updated_at=now)
     message = stored.message
     if message is not None:
-        message = dataclasses.replace(message, content=record.text)
+        message = dataclasses.replace(message, content=record.text, metadata=record.metadata)
     put = Put(record, message, supplied_id=stored.supplied_id)
     return Plan((put,), {put.id: stored.version}, (record.id,))
 
@@ -167,15 +170,21 @@ def new_id() -> str:
 
 def _known(messages: Sequence[Message], lookup: Lookup) -> dict[str, Stored | None]:
     """Fetch everything that the messages' ids could stand for, in one call."""
-    wanted = dict.fromkeys(id for m in messages if m.id is not None for id in (m.id, f"{m.session_id}/{m.id}"))
+    wanted = dict.fromkeys(id for m in messages if m.id is not None for id in (m.id, _qualified(m)))
     return dict(zip(wanted, lookup(list(wanted)), strict=True))
+
+
+def _qualified(message: Message) -> str:
+    """Return the id of a message whose own id another session has."""
+    id = f"{message.session_id}/{message.id}"
+    return f"/{id}" if id.startswith(TURN_PREFIX) else id
 
 
 def _place(message: Message, known: dict[str, Stored | None]) -> tuple[str, Stored | None]:
     """Return the id that the message has, or is to have, and what is stored under it."""
     if message.id is None:
         return new_id(), None
-    qualified = f"{message.session_id}/{message.id}"
+    qualified = _qualified(message)
     for id in (qualified, message.id):
         stored = known.get(id)
         if stored is not None and stored.message is not None:
@@ -191,19 +200,15 @@ def _place(message: Message, known: dict[str, Stored | None]) -> tuple[str, Stor
     )
 
 
-def _same(stored: Message, message: Message) -> bool:
-    return (stored.role, stored.content) == (message.role, message.content)
-
-
-def _next_version(stored: Stored, message: Message, now: datetime) -> Put:
+def _next_version(stored: Stored, message: Message, user_id: str, now: datetime) -> Put:
     """Replace a message's text, keeping what its turn has gathered (pins, importance, expiry)."""
     assert stored.message is not None
     placed = dataclasses.replace(message, id=stored.message.id, created_at=stored.message.created_at)
-    fresh = turn_of(placed, "", now)
+    fresh = turn_of(placed, user_id, now)
     record = fresh
     if fresh is not None and stored.record is not None:
         record = dataclasses.replace(
-            stored.record, text=fresh.text, role=fresh.role, speaker=fresh.speaker,
+            stored.record, text=fresh.text, role=fresh.role, speaker=fresh.speaker, metadata=fresh.metadata,
             version=stored.record.version + 1, updated_at=now,
         )  # fmt: skip
     return Put(record, placed, supplied_id=stored.supplied_id)

@@ -27,6 +27,8 @@ logger = logging.getLogger("siltstone")
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 """Seconds between attempts with an embedder that fails; each pause is twice the one before."""
+MUTED: Final = 30.0
+"""Seconds for which questions are not put to an embedder that could not be reached."""
 EXIT_WAIT: Final = 30.0
 """Seconds that the end of a process waits for the batches under way: the interpreter aborts when it goes down while a
 thread is inside a model's native code."""
@@ -49,11 +51,11 @@ class VectorQueue:
         self._error: Exception | None = None
         self._failures = 0
         self._warned = False
+        self._muted_until = 0.0
         self._resumed: set[str] = set()
         self._due: dict[str, None] = {}
         self.late: dict[str, Embedding] = {}
         self._hurry = False
-        self.pid = os.getpid()
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
         self._threads: list[threading.Thread] = []
@@ -66,6 +68,19 @@ class VectorQueue:
             self._start(embedding.run, "siltstone-embed")
         return embedding
 
+    def embed_query(self, text: str) -> Floats | None:
+        """Return the vector of a question, or ``None`` where the embedder cannot be reached: announced, not raised.
+
+        After a failure it is not asked again for ``MUTED`` seconds, or until it has answered the queue.
+        """
+        if time.monotonic() < self._muted_until:
+            return None
+        try:
+            return self.embedder.embed_query(text)
+        except BackendUnavailableError as exc:
+            self.failed(exc)
+            return None
+
     def resume(self, user_id: str) -> None:
         """Have what an earlier process left pending embedded, once per user and opening."""
         if user_id not in self._resumed:
@@ -75,8 +90,6 @@ class VectorQueue:
 
     def wake(self, user_id: str) -> None:
         """Have what this user still lacks embedded in the background."""
-        if self.pid != os.getpid():  # a forked child has none of its parent's threads
-            self.pid, self._thread, self._condition = os.getpid(), None, threading.Condition()
         with self._condition:
             if self.closing:
                 return
@@ -112,9 +125,13 @@ class VectorQueue:
     def failed(self, exc: Exception) -> None:
         """Note a failure of the embedder; the first one is logged as a warning."""
         self.last_error = f"{type(exc).__name__}: {exc}"
+        if isinstance(exc, BackendUnavailableError):
+            self._muted_until = time.monotonic() + MUTED
         if not self._warned:
             self._warned = True
-            logger.warning("the embedder failed (%s); texts are stored and queued for it", self.last_error)
+            logger.warning(
+                "the embedder failed (%s); texts are stored, queued for it, and found by words", self.last_error
+            )
 
     def close(self, wait: float) -> None:
         """Give queued vectors up to ``wait`` seconds, then stop; the rest stays pending in the store."""
@@ -192,19 +209,31 @@ class VectorQueue:
             if self.closing:
                 return False
             self.store.put_vectors(user_id, records, vectors)
-            self.last_error = None
+            self.last_error, self._muted_until = None, 0.0
         return True
+
+    def forked(self) -> None:
+        """Begin anew in a forked child, which has none of its parent's threads."""
+        self._thread, self._threads, self._condition = None, [], threading.Condition()
+        self.late.clear()
 
 
 _queues: weakref.WeakSet[VectorQueue] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for queue in list(_queues):
+        queue.forked()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 @atexit.register
 def _settle_all() -> None:
     deadline = time.monotonic() + EXIT_WAIT
     for queue in list(_queues):
-        if queue.pid == os.getpid():  # a forked child has none of its parent's threads
-            queue.settle(deadline - time.monotonic())
+        queue.settle(deadline - time.monotonic())
 
 
 class Embedding:
