@@ -81,6 +81,21 @@ def test_a_session_sent_again_stays_forgotten(tmp_path: Path) -> None:
         assert [m.content for m in memory.messages("t")] == ["unrelated"]
 
 
+@pytest.mark.parametrize("place", [":memory:", "folder"])
+def test_every_text_that_a_message_had_stays_forgotten(tmp_path: Path, place: str) -> None:
+    """A message that was changed is known again by the words of each of its versions, whoever changed it."""
+    location = place if place == ":memory:" else tmp_path / "m"
+    with TieredMemory.open(location, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        (a, b) = memory.add([("user", "first 蓝鹊"), Message("user", "uno", id="m")], session_id="s")
+        memory.update(a, text="second 蓝鹊")
+        memory.update(a, text="third 蓝鹊")
+        memory.add([Message("user", "due", id="m")], session_id="s", on_conflict="update")
+        memory.forget(ids=[a, b])
+        memory.add([("user", f"{word} 蓝鹊") for word in ("first", "Second", "third", "fourth")], session_id="s")
+        memory.add([("user", "uno"), ("user", "due"), ("user", "tre")], session_id="s")
+        assert [m.content for m in memory.messages("s")] == ["fourth 蓝鹊", "tre"]
+
+
 def test_a_text_that_equals_a_forgotten_id_is_stored() -> None:
     """Saying what a forgotten message was called, or being called what one said, is nothing that was forgotten."""
     with TieredMemory.open(":memory:", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
@@ -112,6 +127,8 @@ def test_no_condition_is_an_error(tmp_path: Path) -> None:
         memory.add([("user", "I keep bees.")], session_id="s")
         with pytest.raises(InvalidInputError):
             memory.forget()
+        with pytest.raises(InvalidInputError):
+            memory.forget(metadata={})
         with pytest.raises(InvalidInputError):
             memory.forget(everything=True, session_id="s")
         assert memory.stats().messages == 1

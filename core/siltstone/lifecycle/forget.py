@@ -31,7 +31,7 @@ def forget(
     if dry_run or not (report.messages or report.records or everything):
         return report
     items = unique([*report.messages, *(message_id(id) for id in report.records)])
-    transcripts = [refusal for s in targets for refusal in _transcript(s)]
+    transcripts = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
     store.remove(user_id, items, transcripts=transcripts, everything=everything)
     return report
 
@@ -106,11 +106,15 @@ def _names(stored: Stored) -> Iterator[str]:
         yield stored.record.id
 
 
-def _transcript(stored: Stored) -> Iterator[Refusal]:
-    """Yield what a re-sent transcript of the message would be recognised by."""
+def _transcript(store: Store, user_id: str, stored: Stored) -> Iterator[Refusal]:
+    """Yield what a re-sent transcript of the message would be recognised by: its id, and every text it ever had."""
     message = stored.message
     if message is None or message.session_id is None:
         return
     text = message.content if message.content.strip() else None
     if stored.supplied_id is not None or text is not None:
         yield Refusal(message.session_id, stored.supplied_id, text)
+    if stored.version > 1 and message.id is not None:
+        for text in unique(record.text for record in store.versions(user_id, message.id)):
+            if text.strip():
+                yield Refusal(message.session_id, text=text)
