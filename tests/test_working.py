@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,50 @@ def test_tool_calls_and_results_stay_together() -> None:
                 assert calls_tools(window[n - 1]) or window[n - 1].role == "tool"
             if calls_tools(message) and n + 1 < len(window):
                 assert window[n + 1].role == "tool"
+
+
+def call(*ids: str, text: str = "") -> Message:
+    """Return a message that calls one tool for each id."""
+    return Message("assistant", text, metadata={"tool_calls": [{"id": id, "name": "look_up"} for id in ids]})
+
+
+def result(id: str) -> Message:
+    """Return the result of one call."""
+    return Message("tool", f"result of {id}", metadata={"tool_call_id": id})
+
+
+@pytest.mark.parametrize(
+    ("rounds", "kept"),
+    [
+        ([call("a", "b"), result("b"), result("a")], 3),
+        ([call("a", "b"), result("a")], 0),
+        ([call("a"), result("z")], 0),
+        ([call("a"), result("a"), result("a")], 2),
+        ([call("a"), Message("user", "hold on"), result("a")], 1),
+        ([call("a", text="Let me see."), Message("user", "next")], 1),
+        ([call("a", "b"), Message("tool", "no id"), result("b")], 3),
+        ([call("a"), Message("tool", "no id")], 2),
+        ([result("a")], 0),
+    ],
+)
+def test_every_call_has_its_results_and_every_result_its_call(rounds: list[Message], kept: int) -> None:
+    """Calls are whole or absent, results without a call are dropped, whatever is missing in between."""
+    window = fit([Message("user", "q"), *rounds, Message("assistant", "done")], 1_000, COUNTER)
+    assert len(window) == kept + 2
+    called = {id for message in window if message.metadata for id in _called(message)}
+    assert {(m.metadata or {}).get("tool_call_id", id) for m in window if m.role == "tool" for id in called} <= called
+
+
+def _called(message: Message) -> list[str]:
+    return [call["id"] for call in (message.metadata or {}).get("tool_calls", ())]
+
+
+@pytest.mark.parametrize(("given", "kept"), [((), True), (("a",), False)])
+def test_only_a_call_that_waits_for_all_of_its_results_may_be_last(given: tuple[str, ...], kept: bool) -> None:
+    """A call that was just made is there for its results to follow; half an answer is not."""
+    asked = call("a", "b")
+    window = fit([Message("user", "q"), asked, *map(result, given)], 1_000, COUNTER)
+    assert window == [Message("user", "q"), *([asked] if kept else [])]
 
 
 def test_tool_calls_cost_tokens() -> None:

@@ -1,7 +1,7 @@
 """Working memory: the part of a running session that goes into a prompt.
 
 Pure. A window is always a valid chat sequence: it starts with a system or user message, every tool result stands
-right after the call it answers, and no call stands without its results.
+right after the call it answers, and no call stands without its results, unless it is the last and none has come yet.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
-import orjson
-
 from ..protocols import TokenCounter
 from ..records import Message
+from ..text.exchanges import CALLS, calls_tools, cost_of_calls, groups
 from ..text.sentences import cut
 
-CALLS: Final = ("tool_calls", "function_call")
-"""Metadata keys under which a message's calls to tools are kept; they cost tokens too."""
+__all__ = ["CALLS", "OVERHEAD", "calls_tools", "cost", "enough", "fit"]
+
 OVERHEAD: Final = 4
 """Tokens that a chat format spends on one message beside its text (role and separators)."""
 
@@ -53,17 +52,27 @@ def cost(message: Message, counter: TokenCounter) -> int:
     tokens = counter.count(message.content) + OVERHEAD
     if message.name:
         tokens += counter.count(message.name)
-    calls = {key: message.metadata[key] for key in CALLS if message.metadata and message.metadata.get(key)}
-    if calls:
-        tokens += counter.count(orjson.dumps(calls).decode())
-    return tokens
+    return tokens + cost_of_calls(message, counter)
+
+
+def enough(messages: Sequence[Message], max_tokens: int, counter: TokenCounter) -> bool:
+    """Return whether ``fit`` would make nothing of what was said before these messages, but for the very first."""
+    room = max_tokens
+    for exchange in reversed(_exchanges(messages)[1]):
+        if exchange[0].role != "user":
+            return False
+        for message in exchange:
+            room -= cost(message, counter)
+            if room < 0:
+                return True
+    return False
 
 
 def _exchanges(messages: Sequence[Message]) -> tuple[Message | None, list[list[Message]]]:
     """Split into the leading system message and exchanges, each from a user message to the next one."""
     head: Message | None = None
     exchanges: list[list[Message]] = []
-    for n, group in enumerate(_groups(messages)):
+    for n, group in enumerate(groups(messages)):
         first = group[0]
         if n == 0 and first.role == "system":
             head = first
@@ -77,26 +86,9 @@ def _exchanges(messages: Sequence[Message]) -> tuple[Message | None, list[list[M
     return head, exchanges
 
 
-def _groups(messages: Sequence[Message]) -> list[list[Message]]:
-    """Join each call to tools with its results; drop results without a call and calls without results."""
-    groups: list[list[Message]] = []
-    for message in messages:
-        if message.role != "tool":
-            groups.append([message])
-        elif groups and (len(groups[-1]) > 1 or calls_tools(groups[-1][0])):
-            groups[-1].append(message)
-    last = len(groups) - 1
-    return [group for n, group in enumerate(groups) if n == last or len(group) > 1 or not calls_tools(group[0])]
-
-
-def calls_tools(message: Message) -> bool:
-    """Return whether the message asks for tools to be run."""
-    return message.role == "assistant" and any((message.metadata or {}).get(key) for key in CALLS)
-
-
 def _squeeze(exchange: list[Message], room: int, counter: TokenCounter) -> list[Message]:
     """Keep the first message of an exchange and its newest rounds within ``room``."""
-    first, rest = exchange[0], _groups(exchange[1:])
+    first, rest = exchange[0], groups(exchange[1:])
     price = cost(first, counter)
     if price > room:
         beside = price - counter.count(first.content)
