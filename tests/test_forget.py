@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from siltstone import InvalidInputError, Message, NotFoundError, TieredMemory
+from siltstone.stores.folder import FolderStore
+from siltstone.stores.ram import RamStore
 from siltstone.testing import HashEmbedder, WordCounter
 
 CANARY = "heliotrope-蓝鹊"
@@ -52,6 +56,53 @@ def test_what_rests_on_it_goes_along(tmp_path: Path) -> None:
         assert (preview.records, preview.dry_run) == (report.records, True)
         assert files_with(tmp_path, CANARY) == []
         assert {r.id for r in memory.records(kinds="fact")} == {bees}
+
+
+class Late:
+    """Lets another writer in between forget's look around and its removal."""
+
+    late: Callable[[], object] | None = None
+
+    def remove(self, user_id: str, ids: Sequence[str], **options: Any) -> str:
+        """Let the other writer write, then remove."""
+        late, self.late = self.late, None
+        if late is not None:
+            late()
+        return super().remove(user_id, ids, **options)  # type: ignore[misc]
+
+
+class LateRam(Late, RamStore):
+    """In memory."""
+
+
+class LateFolder(Late, FolderStore):
+    """On disk."""
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("kind", ["ram", "folder"])
+def test_what_comes_to_rest_on_it_meanwhile_goes_along(tmp_path: Path, kind: str, everything: bool) -> None:
+    """A record written after forget looked for what to remove goes with its sources, and what rests on it too."""
+    store = LateRam() if kind == "ram" else LateFolder(tmp_path / "m")
+    with TieredMemory.open(store, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        a, b = memory.add([("user", f"The word is {CANARY}."), ("user", "I keep bees.")], session_id="s")
+        fact = memory.remember(f"the word: {CANARY}", source_ids=[a])
+
+        def write() -> None:
+            memory.remember(f"likes {CANARY}", id="whole", source_ids=[fact])
+            memory.remember(f"{CANARY} and bees", id="part", source_ids=["whole", b])
+            memory.remember("keeps bees", id="bees", source_ids=[b])
+
+        store.late = write
+        report = memory.forget(everything=True) if everything else memory.forget(ids=[a])
+        left = {record.id for record in memory.records(kinds="fact")}
+        assert left == (set() if everything else {"bees"})
+        assert files_with(tmp_path, CANARY) == []
+        if not everything:
+            assert (set(report.derived), set(report.partial)) == ({fact, "whole"}, {"part"})
+            assert {fact, "whole", "part"} < set(report.records)
+        with pytest.raises(NotFoundError):
+            memory.remember("too late", source_ids=["whole"])
 
 
 def test_earlier_versions_go_too(tmp_path: Path) -> None:

@@ -356,7 +356,7 @@ class Store(Protocol):
         """Return the user's sessions, the one written to last at the end."""
 
     def dependents(self, user_id: str, ids: Sequence[str]) -> list[Record]:
-        """Return the live records, turns aside, that name one of the ids among their sources."""
+        """Return the live records, turns aside, that name one of the ids among their sources, there or gone."""
 
     def versions(self, user_id: str, id: str) -> list[Record]:
         """Return earlier versions of a record, newest first."""

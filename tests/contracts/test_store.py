@@ -493,6 +493,19 @@ def test_dependents_are_the_records_that_rest_on_something(store: Store) -> None
     assert store.dependents("u", ["b"]) == []
 
 
+def test_dependents_of_what_is_gone_are_found(store: Store) -> None:
+    """A record that was written without a look at its sources, or outlived them, is found by their ids."""
+    store.commit("u", [said("a", "x"), known("f", "of a", source_ids=("a",))])
+    store.remove("u", ["a"])
+    store.commit("u", [known("g", "of a and f", source_ids=("a", "f")), known("h", "of z", source_ids=("z",))])
+    assert {record.id for record in store.dependents("u", ["a"])} == {"f", "g"}
+    store.remove("u", ["f"])
+    assert [record.id for record in store.dependents("u", ["f"])] == ["g"]
+    store.remove("u", [], everything=True)
+    store.commit("u", [known("i", "of a", source_ids=("a",))])
+    assert [record.id for record in store.dependents("u", ["a", "z"])] == ["i"]
+
+
 def test_what_is_removed_is_nowhere(store: Store) -> None:
     """Removed items, with all their versions, are in no reading verb, and not before anybody else's."""
     store.commit("u", [said("a", "alpha", seed=1), said("b", "beta", seed=2), known("f", "phi", seed=3)])

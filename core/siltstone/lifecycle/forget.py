@@ -7,6 +7,7 @@ that rested only on what was forgotten from those that rested partly on somethin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..protocols import Refusal, Store, Stored, Where
 from ..records import ForgetReport, Message, Record, message_id, unique
@@ -20,7 +21,8 @@ def forget(
     Complexity: O(what goes), beside the scan for conditions other than ids and session.
     """
     targets = _targets(store, user_id, ids, where, everything)
-    derived, partial = _derived(store, user_id, targets)
+    names = [id for s in targets for id in _names(s)]
+    derived, partial = _derived(store, user_id, names)
     report = ForgetReport(
         messages=unique(s.message.id for s in targets if s.message is not None and s.message.id is not None),
         records=unique([s.record.id for s in targets if s.record is not None] + [r.id for r in (*derived, *partial)]),
@@ -33,7 +35,28 @@ def forget(
     items = unique([*report.messages, *(message_id(id) for id in report.records)])
     transcripts = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
     store.remove(user_id, items, transcripts=transcripts, everything=everything)
-    return report
+    return _remove_late(store, user_id, names, report)
+
+
+def _remove_late(store: Store, user_id: str, names: Sequence[str], report: ForgetReport) -> ForgetReport:
+    """Remove what came to rest on the forgotten between the look for it and its removal; return the whole report.
+
+    A writer expects its sources to be there, so nothing more can come once they are gone, and the loop ends.
+    """
+    gone = [*names, *report.derived, *report.partial]
+    while True:
+        derived, partial = _derived(store, user_id, gone)
+        late = [record.id for record in (*derived, *partial)]
+        if not late:
+            return report
+        store.remove(user_id, late)
+        gone += late
+        report = replace(
+            report,
+            records=unique([*report.records, *late]),
+            derived=unique([*report.derived, *(record.id for record in derived)]),
+            partial=unique([*report.partial, *(record.id for record in partial)]),
+        )
 
 
 def _targets(store: Store, user_id: str, ids: Sequence[str] | None, where: Where, everything: bool) -> list[Stored]:
@@ -79,13 +102,12 @@ def _silent_messages(store: Store, user_id: str, where: Where) -> Iterator[Messa
             yield message
 
 
-def _derived(store: Store, user_id: str, targets: Sequence[Stored]) -> tuple[list[Record], list[Record]]:
-    """Follow ``source_ids`` from what goes: records resting only on it, and records resting partly on it."""
-    gone = {id for s in targets for id in _names(s)}
-    known = set(gone)
+def _derived(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Record], list[Record]]:
+    """Follow ``source_ids`` from the ids of what goes: records resting only on it, and records resting partly on it."""
+    known = set(names)
     derived: dict[str, Record] = {}
     partial: dict[str, Record] = {}
-    frontier = list(gone)
+    frontier = list(names)
     while frontier:
         found = [r for r in store.dependents(user_id, frontier) if r.id not in known]
         for record in found:
