@@ -227,6 +227,21 @@ def test_forget_without_a_condition_is_refused(sh: Shell) -> None:
     assert sh("stats", "--json").json["messages"] == 1
 
 
+def test_what_matches_nothing_is_no_success(sh: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistyped id or user, an empty pipe and data without questions end with 1 and a sentence."""
+    sh("add", "Hi there.")
+    for command in (("forget", "nosuchid"), ("forget", "--everything", "--user", "typo", "--yes")):
+        missed = sh(*command)
+        assert missed.code == 1
+        assert "nothing was deleted" in missed.err
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert sh("add", "--session", "s").code == 1
+    for content in ("[]", "{}"):
+        data = tmp_path / "data.json"
+        data.write_text(content, encoding="utf-8")
+        assert sh("bench", "locomo", str(data)).code == 1
+
+
 def test_chinese_keeps_the_columns_aligned(sh: Shell) -> None:
     """Characters that are two columns wide do not push the next column away."""
     from rich.cells import cell_len

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import NotFoundError
 from .options import DEFAULT_STORE, AsJson, Embedding, Kinds, Session, Since, StoreAt, Until, User, Yes, opened
 from .output import note, progress, write_json
 
@@ -43,7 +44,9 @@ def forget(
         }
         report = memory.forget(**chosen, dry_run=True)
         gone = f"{len(report.messages)} messages and {len(report.records)} records"
-        if not dry_run and (report.messages or report.records):
+        if not (report.messages or report.records):
+            raise NotFoundError(f"user {user!r} has nothing like that in {store}: nothing was deleted")
+        if not dry_run:
             if not yes:
                 note(f"{gone} of user {user!r} in {store} will be deleted for good.")
                 typer.confirm("Go on?", abort=True, err=True)

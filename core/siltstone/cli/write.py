@@ -100,4 +100,6 @@ def _from_stdin() -> list[dict[str, Any]]:
                 f'line {number} of stdin is not like {{"role": "user", "content": "…"}}: nothing was stored'
             )
         messages.append(message)
+    if not messages:
+        raise InvalidInputError("stdin held no message: nothing was stored")
     return messages

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..errors import InvalidInputError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
@@ -67,11 +69,18 @@ class Haystack:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A named set of haystacks. ``how`` says in one sentence what a unit is and how it was stored."""
+    """A named set of haystacks. ``how`` says in one sentence what a unit is and how it was stored.
+
+    Raises ``InvalidInputError`` where there is nothing to ask.
+    """
 
     name: str
     haystacks: tuple[Haystack, ...]
     how: str
+
+    def __post_init__(self) -> None:
+        if not any(haystack.questions for haystack in self.haystacks):
+            raise InvalidInputError(f"there is no question with gold in this {self.name} data: nothing was measured")
 
     def part(self, split: str) -> Benchmark:
         """Return the haystacks at even (``a``) or odd (``b``) places, or all of them (``all``).
