@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,6 +142,52 @@ def test_a_forked_child_shares_the_folder_not_the_state(tmp_path: Path) -> None:
     os.write(done[1], b".")
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert [m.content for m in store.messages("u", "s")] == ["before", "child", "parent"]
+
+
+def test_a_child_forked_amid_a_commit_holds_no_lock(tmp_path: Path) -> None:
+    """A lock that a thread held at the fork is freed when the parent is killed, though the child lives on."""
+    amid, done = os.pipe(), os.pipe()
+    parent = os.fork()
+    if parent == 0:  # pragma: no cover
+        try:
+            fork_amid_a_commit(tmp_path, amid[1], done[0])
+        finally:
+            os._exit(1)
+    child = int(os.read(amid[0], 20))
+    try:
+        store = FolderStore(tmp_path, lock_timeout=0.3)
+        with pytest.raises(StoreLockedError):
+            store.commit("u", [said("b", "while it is held")])  # the child's closing has not freed it
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+        os.kill(child, 0)
+        store.commit("u", [said("c", "after it is dead")])
+        assert [m.content for m in store.messages("u", "s")] == ["before", "after it is dead"]
+    finally:
+        os.write(done[1], b".")
+
+
+def fork_amid_a_commit(folder: Path, amid: int, done: int) -> None:  # pragma: no cover
+    """Let a thread stop within a commit, fork, tell the child's process id, and wait."""
+    store = FolderStore(folder)
+    store.commit("u", [said("a", "before")])
+    stopped = threading.Event()
+
+    def stop(event: str, args: tuple[object, ...]) -> None:
+        if event == "siltstone.disk" and args[0] == "before write" and threading.current_thread().name == "writer":
+            stopped.set()
+            time.sleep(600)
+
+    sys.addaudithook(stop)
+    threading.Thread(target=store.commit, args=("u", [said("x", "never")]), name="writer", daemon=True).start()
+    stopped.wait()
+    warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads is what this is about
+    child = os.fork()
+    if child == 0:
+        os.read(done, 1)
+        os._exit(0)
+    os.write(amid, b"%d" % child)
+    time.sleep(600)
 
 
 @pytest.mark.parametrize("kind", ["ram", "folder"])

@@ -70,9 +70,13 @@ class File:
             raise translated(exc, path) from exc
 
     def __del__(self) -> None:
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        self.close()
+
+    def close(self) -> None:
+        """Close the file now; it cannot be used afterwards."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     @property
     def inode(self) -> int:

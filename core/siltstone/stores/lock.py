@@ -8,12 +8,14 @@ import random
 import time
 from contextlib import suppress
 from typing import Final
+from weakref import WeakSet
 
 from ..errors import ConfigurationError, StoreLockedError
 from .disk import File
 
 _FIRST_WAIT: Final = 0.0005
 _LONGEST_WAIT: Final = 0.02
+_locks: WeakSet[FileLock] = WeakSet()
 
 
 class FileLock:
@@ -22,6 +24,7 @@ class FileLock:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file: File | None = None
+        _locks.add(self)
 
     def acquire(self, timeout: float) -> None:
         """Take the lock; ``StoreLockedError`` names the holder when ``timeout`` seconds were not enough.
@@ -64,6 +67,12 @@ class FileLock:
         if self._file is not None:
             fcntl.flock(self._file.fd, fcntl.LOCK_UN)
 
+    def _forked(self) -> None:
+        """Let go of the parent's lock without freeing it: a child that keeps it open would hold it after the parent."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def _is_current(self, file: File) -> bool:
         try:
             return os.stat(self._path).st_ino == file.inode
@@ -73,3 +82,11 @@ class FileLock:
     def _holder(self) -> str:
         text = self._file.read(0, 20).decode("ascii", "replace").strip() if self._file is not None else ""
         return text or "unknown"
+
+
+def _after_fork() -> None:
+    for lock in list(_locks):
+        lock._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)
