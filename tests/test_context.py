@@ -16,6 +16,7 @@ from siltstone.recall.headings import CHINESE, ENGLISH
 from siltstone.records import Context, Hit, Message, Record
 from siltstone.settings import Settings
 from siltstone.testing import WordCounter
+from siltstone.text.exchanges import cost_of_calls
 from siltstone.text.guard import is_injected, without_injected
 from siltstone.text.sentences import MARK
 
@@ -256,6 +257,37 @@ def test_tool_calls_stay_with_their_turn() -> None:
     context = built(recent=recent)
     assert context.recent == tuple(recent)
     assert context.text.splitlines()[-3:-1] == ["user: Weather?", "tool: sunny"]
+
+
+CALLS = {"tool_calls": [{"id": "1", "name": "weather"}]}
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        [Message("assistant", "Let me see.", metadata=CALLS)],
+        [Message("assistant", "", metadata=CALLS), Message("tool", "sunny", metadata={"tool_call_id": "2"})],
+        [Message("tool", "sunny", metadata={"tool_call_id": "1"})],
+    ],
+)
+@pytest.mark.parametrize("after", [[], [Message("user", "Never mind."), Message("assistant", "Fine.")]])
+def test_messages_have_no_call_without_its_result(rounds: list[Message], after: list[Message]) -> None:
+    """What a chat API would refuse, a call or a result alone, is in no context, last or in between."""
+    context = built(recent=[Message("user", "Weather?"), *rounds, *after])
+    assert context.recent == (Message("user", "Weather?"), *after)
+    assert "sunny" not in context.text
+    assert not any(message.metadata for message in context.as_messages("Now?"))
+
+
+@pytest.mark.parametrize("max_tokens", range(30, 400, 23))
+def test_calls_to_tools_count_within_the_budget(max_tokens: int) -> None:
+    """What a call passes to its tool is sent too: with it, messages hold the budget or leave the exchange out."""
+    calls = {"tool_calls": [{"id": "1", "name": "write", "args": "word " * 100}]}
+    recent = [Message("user", "Hi."), Message("assistant", "Hello."), Message("user", "Write!")]
+    recent += [Message("assistant", "", metadata=calls), Message("tool", "ok", metadata={"tool_call_id": "1"})]
+    messages = built([turn("I live in Paris.", days=9)], recent=recent, max_tokens=max_tokens).as_messages("Where?")
+    assert sum(COUNTER.count(m.content) + cost_of_calls(m, COUNTER) for m in messages) <= max_tokens
+    assert any(message.metadata for message in messages) == (max_tokens > 170)
 
 
 def test_sections_say_what_they_cost() -> None:

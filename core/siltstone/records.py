@@ -182,7 +182,7 @@ class Context:
     recent: tuple[Message, ...] = ()
     max_tokens: int = 0
     _memories: str = field(default="", compare=False, repr=False)  # the text without the section ``recent``
-    _refit: Callable[[Context, Callable[[Context], Sequence[str]]], Context] | None = field(
+    _refit: Callable[[Context, Callable[[Context], Sequence[str | Message]]], Context] | None = field(
         default=None, compare=False, repr=False
     )  # makes it smaller until the given texts fit ``max_tokens``
 
@@ -200,8 +200,8 @@ class Context:
     def as_messages(self, question: str, *, system: str | None = None) -> list[Message]:
         """Return chat messages: system (with the memories in it), the recent turns, then the question.
 
-        Their contents are together within the budget; memories make room for system and question, which are
-        never cut.
+        Their contents and calls to tools are together within the budget; memories make room for system and
+        question, which are never cut. Every call has its results.
         """
 
         def messages(context: Context) -> list[Message]:
@@ -209,10 +209,10 @@ class Context:
             first = [Message("system", head)] if head else []
             return [*first, *context.recent, Message("user", question)]
 
-        return messages(self._fitting(lambda context: [message.content for message in messages(context)]))
+        return messages(self._fitting(messages))
 
-    def _fitting(self, texts: Callable[[Context], Sequence[str]]) -> Context:
-        return self if self._refit is None else self._refit(self, texts)
+    def _fitting(self, parts: Callable[[Context], Sequence[str | Message]]) -> Context:
+        return self if self._refit is None else self._refit(self, parts)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from ..errors import InvalidInputError
 from ..protocols import TokenCounter
 from ..records import Context, Hit, Message, Record, Section
 from ..settings import Settings
+from ..text.exchanges import cost_of_calls
+from ..text.guard import neutral
 from ..text.language import is_chinese
 from ..text.sentences import cut
 from .entries import exchanges, listed, recalled
@@ -96,9 +98,13 @@ def _cut_one(packing: Packing) -> int:
     if name is None:
         return count("")
     entry = packing.waiting[name].pop(0)
+    whole = entry
+    if name == "recent":  # the question alone, without what was made of it
+        entry = exchanges(entry.messages[:1], packing.words)[0]
+    speaker = len(entry.lines) - len(neutral(entry.messages[0].content)) if entry.messages else 0
     room = packing.max_tokens
     while room > 0 and (lines := cut(entry.lines, room, packing.counter)):
-        messages = tuple(dataclasses.replace(message, content=lines) for message in entry.messages[:1])
+        messages = tuple(dataclasses.replace(message, content=lines[speaker:]) for message in entry.messages[:1])
         packing.chosen[name] = [dataclasses.replace(entry, lines=lines, messages=messages)]
         tokens = count(packing.text())
         if tokens <= packing.max_tokens:
@@ -106,11 +112,11 @@ def _cut_one(packing: Packing) -> int:
             return tokens
         room = min(room, count(lines)) - (tokens - packing.max_tokens)
     packing.chosen[name] = []
-    packing.waiting[name].insert(0, entry)
+    packing.waiting[name].insert(0, whole)
     return count("")
 
 
-Refit = Callable[[Context, Callable[[Context], Sequence[str]]], Context]
+Refit = Callable[[Context, Callable[[Context], Sequence[str | Message]]], Context]
 
 
 def _context(packing: Packing, tokens: int, refit: Refit) -> Context:
@@ -136,11 +142,18 @@ def _refit(
     counter: TokenCounter,
     max_tokens: int,
     context: Context,
-    texts: Callable[[Context], Sequence[str]],
+    parts: Callable[[Context], Sequence[str | Message]],
 ) -> Context:
     """Return the largest context whose prompt or messages fit the budget; without memories where nothing else does."""
-    while (over := sum(counter.count(text) for text in texts(context)) - max_tokens) > 0:
-        room = min(context.max_tokens, context.tokens) - over
+
+    def calls(messages: Sequence[str | Message]) -> int:
+        return sum(cost_of_calls(message, counter) for message in messages if isinstance(message, Message))
+
+    def cost(parts: Sequence[str | Message]) -> int:
+        return calls(parts) + sum(counter.count(part if isinstance(part, str) else part.content) for part in parts)
+
+    while (over := cost(parts(context)) - max_tokens) > 0:
+        room = min(context.max_tokens, context.tokens + calls(context.recent)) - over
         if room < 1 or not context.text:
             return Context("", 0, max_tokens=max_tokens)
         context = again(max_tokens=room)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..records import TURN_PREFIX, Hit, Message, Record
+from ..text.exchanges import groups
 from ..text.guard import neutral
 from ..text.keys import date_words, text_hash
 from .headings import Headings
@@ -66,15 +67,16 @@ def recalled(hit: Hit, words: Headings) -> Entry:
 def exchanges(messages: Sequence[Message], words: Headings) -> list[Entry]:
     """Return the exchanges of a conversation, each from a user's turn to the next, newest first.
 
-    System messages, and what stands before the first user's turn, cannot open a window and are left out.
+    System messages, and what stands before the first user's turn, cannot open a window and are left out, as are
+    calls to tools without their results: a question follows.
     """
-    groups: list[list[Message]] = []
-    for message in messages:
-        if message.role == "user":
-            groups.append([message])
-        elif groups and message.role != "system":
-            groups[-1].append(message)
-    return [_exchange(group, n, words) for n, group in reversed(list(enumerate(groups)))]
+    found: list[list[Message]] = []
+    for group in groups(messages, pending=False):
+        if group[0].role == "user":
+            found.append(group)
+        elif found and group[0].role != "system":
+            found[-1].extend(group)
+    return [_exchange(exchange, n, words) for n, exchange in reversed(list(enumerate(found)))]
 
 
 def _exchange(group: list[Message], n: int, words: Headings) -> Entry:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ..protocols import TokenCounter
+from ..text.exchanges import cost_of_calls
 from ..text.guard import fence
 from ..text.sentences import CHARACTERS_PER_TOKEN
 from .entries import Entry
@@ -119,9 +120,9 @@ class Packing:
         return sum(self._cost(line) for line in lines) + sum(self._cost(entry.lines) for entry in entries)
 
     def _price(self, name: str, entry: Entry) -> int:
-        """Return what the entry adds to the text, with the headings that it is the first to need."""
+        """Return what the entry adds: its text, the headings that it is the first to need, its calls to tools."""
         others = self.chosen[name]
-        price = self._cost(entry.lines)
+        price = self._cost(entry.lines) + sum(cost_of_calls(message, self.counter) for message in entry.messages)
         if not others or others[0] is entry:
             price += self._cost(self._heading(name)) + self._newline
         if entry.date and next((other for other in others if other.date == entry.date), entry) is entry:
