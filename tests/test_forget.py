@@ -172,6 +172,15 @@ def test_conditions_are_joined_by_and(tmp_path: Path) -> None:
         assert [m.id for m in memory.messages("s")] == [new]
 
 
+def test_metadata_reaches_messages_that_are_not_searched(tmp_path: Path) -> None:
+    """What the caller noted on system and tool messages counts as it does on turns."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        noted = [Message(role, f"{role} {CANARY}", metadata={"pii": True}) for role in ("system", "user", "tool")]
+        ids = memory.add([*noted, Message("system", "Be kind."), Message("user", "hi")], session_id="s")
+        assert set(memory.forget(metadata={"pii": True}).messages) == set(ids[:3])
+        assert files_with(tmp_path, CANARY) == []
+
+
 def test_no_condition_is_an_error(tmp_path: Path) -> None:
     """Forgetting everything has to be asked for by name."""
     with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:

@@ -87,8 +87,6 @@ def _silent_messages(store: Store, user_id: str, where: Where) -> Iterator[Messa
     """Yield messages that have no record of their own (system, tool, calls) and are meant by the conditions."""
     if where.kinds is not None and "turn" not in where.kinds:
         return
-    if where.metadata is not None:
-        return
     for session in store.sessions(user_id):
         if where.session_id not in (None, session.session_id):
             continue
@@ -98,6 +96,9 @@ def _silent_messages(store: Store, user_id: str, where: Where) -> Iterator[Messa
             if where.since is not None and time < where.since:
                 continue
             if where.until is not None and time > where.until:
+                continue
+            noted = message.metadata or {}
+            if any(key not in noted or noted[key] != value for key, value in (where.metadata or {}).items()):
                 continue
             yield message
 
