@@ -303,6 +303,11 @@ def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | Non
     )
 
 
+def expired(record: Record, now: datetime) -> bool:
+    """Return whether the record is no longer read."""
+    return record.expires_at is not None and record.expires_at <= now and not record.pinned
+
+
 def message_id(id: str) -> str:
     """Return the message id that a turn's record id stands for; other ids are their own."""
     return id[len(TURN_PREFIX) :] if id.startswith(TURN_PREFIX) else id

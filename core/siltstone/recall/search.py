@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..protocols import Candidates, Floats, Query, Reranker, Store, Where
-from ..records import Hit
+from ..records import Hit, Record, expired
 from .arm import DEPTH
 from .question import read_question
 from .rank import Ranking, rank
@@ -132,24 +132,33 @@ def _z(scores: Floats) -> Floats:
 
 
 def _expand(store: Store, user_id: str, hits: list[Hit], where: Where) -> list[Hit]:
-    """Put the turns that a derived record rests on in its place; what was found by itself stays where it was."""
+    """Put the turns that a derived record rests on in its place; what was found by itself stays where it was.
+
+    The conditions are the derived record's to meet; of its turns, those are not served that have expired or are
+    excluded, by id or by session. Where none is left, the derived record is served as it is.
+    """
     ids = list(dict.fromkeys(id for hit in hits if hit.record.kind != "turn" for id in hit.record.source_ids))
     if not ids:
         return hits
     stored = dict(zip(ids, store.fetch(user_id, ids), strict=True))
-    excluded = set(where.exclude_ids)
     seen: set[str] = set()
     served: list[Hit] = []
     for hit in hits:
         derived = hit.record.kind != "turn" and len(hit.record.source_ids) <= EXPANDED
         sources = [stored[id] for id in hit.record.source_ids] if derived else []
         records = [source.record for source in sources if source is not None and source.record is not None]
-        turns = [
-            record for record in records if record.kind == "turn" and not excluded & {record.id, *record.source_ids}
-        ]
+        turns = [record for record in records if record.kind == "turn" and _may_be_served(record, where)]
         through = [Hit(turn, hit.score, {**hit.why, f"via:{hit.record.id}": 1.0}, row=hit.row) for turn in turns]
         for new in through or [hit]:
             if new.record.id not in seen:
                 seen.add(new.record.id)
                 served.append(new)
     return served
+
+
+def _may_be_served(turn: Record, where: Where) -> bool:
+    if where.now is not None and expired(turn, where.now):
+        return False
+    if where.exclude_session_id is not None and turn.session_id == where.exclude_session_id:
+        return False
+    return {turn.id, *turn.source_ids}.isdisjoint(where.exclude_ids)
