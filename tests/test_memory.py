@@ -414,3 +414,69 @@ def test_many_updates_of_one_message_all_arrive(memory: TieredMemory) -> None:
         thread.join()
     assert errors == []
     assert len(memory.history("m")) == 59
+
+
+def rounds(count: int) -> list[Message]:
+    """Return calls to a tool and their results."""
+    return [
+        message
+        for n in range(count)
+        for message in (
+            Message("assistant", "", metadata={"tool_calls": [{"id": str(n), "name": "look_up"}]}),
+            Message("tool", f"found {n}", metadata={"tool_call_id": str(n)}),
+        )
+    ]
+
+
+@pytest.mark.parametrize("max_tokens", [50, 400, 4_000])
+def test_a_long_turn_of_an_agent_has_a_window(memory: TieredMemory, max_tokens: int) -> None:
+    """However many rounds an answer takes, the window opens with the question and ends with the newest rounds."""
+    memory.add([("user", "Book the trip."), *rounds(300)], session_id="s")
+    window = memory.window("s", max_tokens=max_tokens)
+    assert window[0].content == "Book the trip."
+    assert window[-1].content == "found 299"
+
+
+@pytest.mark.parametrize("system", ["Be kind.", "说中文。"])
+def test_the_system_message_of_a_long_session_stays(memory: TieredMemory, system: str) -> None:
+    """What a session began with is at the top of its window, once, however long ago that was."""
+    talk = [(role, f"{role} {n}") for n in range(100) for role in ("user", "assistant")]
+    memory.add([("system", system), *talk], session_id="s")
+    for max_tokens in (60, 300, 100_000):
+        window = memory.window("s", max_tokens=max_tokens)
+        assert [message.content for message in window if message.role == "system"] == [system]
+        assert (window[0].content, window[-1].content) == (system, "assistant 99")
+
+
+def test_an_expired_turn_is_in_no_window_and_no_context(tmp_path: Path) -> None:
+    """After its time a turn is neither recent, nor recalled, nor served for what was derived from it."""
+    clock = FrozenClock(MAY)
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock) as memory:
+        ids = memory.add([("user", "The tea code is 4711."), ("user", "Good morning.")], session_id="s")
+        memory.remember("The user has a tea code.", source_ids=ids[:1])
+        memory.update(ids[0], expires_at=MAY + timedelta(seconds=5))
+        assert "4711" in memory.context("tea", session_id="s").text
+        clock.advance(timedelta(seconds=6))
+        assert [message.content for message in memory.window("s", max_tokens=100)] == ["Good morning."]
+        assert [hit.record.text for hit in memory.search("tea code", expand="source", top_k=1)] == [
+            "The user has a tea code."
+        ]
+        for session in ("s", "other"):
+            assert "4711" not in memory.context("tea code", session_id=session).text
+
+
+def test_a_source_that_is_excluded_is_not_served(memory: TieredMemory) -> None:
+    """The derived record meets the conditions; its turns stay out where they are excluded, by id or by session."""
+    (id,) = memory.add([("user", "My tea is oolong.")], session_id="a")
+    fact = memory.remember("The user drinks tea.", source_ids=[id], session_id="b")
+    excluded: list[dict[str, object]] = [
+        {"exclude_ids": [id]},
+        {"exclude_ids": [f"turn:{id}"]},
+        {"exclude_session_id": "a"},
+    ]
+    for condition in excluded:
+        hits = memory.search("tea", expand="source", **condition)  # type: ignore[arg-type]
+        assert [hit.record.id for hit in hits] == [fact]
+    for condition in ({"kinds": "fact"}, {"session_id": "b"}):
+        hits = memory.search("tea", expand="source", **condition)  # type: ignore[arg-type]
+        assert [hit.record.id for hit in hits] == [f"turn:{id}"]

@@ -37,7 +37,7 @@ from .tiers.incoming import (
     read_messages,
 )
 from .tiers.long_term import OnConflict, new_id
-from .tiers.restart import current
+from .tiers.recent import recent
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -620,11 +620,16 @@ class TieredMemory:
         )
 
     def _recent(self, engine: Engine, session_id: str, max_tokens: int) -> list[Message]:
-        """Return the newest turns of a session, about as many as a budget could hold, from the short-term tier."""
-        limit = max(max_tokens // working.OVERHEAD, 1)
-        if engine.short_term is not None:
-            return current(engine.short_term.recent(self._user_id, check_id(session_id, "session_id"), limit))
-        return current(self.messages(session_id, limit=limit))
+        """Return the newest turns of a session, as many as a budget may hold, from the short-term tier."""
+        return recent(
+            engine.store,
+            engine.short_term,
+            self._user_id,
+            check_id(session_id, "session_id"),
+            max_tokens=max_tokens,
+            counter=engine.counter,
+            now=engine.clock.now(),
+        )
 
     def _keep_short(self, engine: Engine, ids: Sequence[str]) -> None:
         """Put stored messages into a short-term tier of its own, where there is one."""

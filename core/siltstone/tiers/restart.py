@@ -37,3 +37,9 @@ def current(messages: Sequence[Message]) -> list[Message]:
     earlier = {message.id: message for message in messages[:last]}
     kept = [earlier[id] for id in marker[RESTART] if id in earlier]
     return [*kept, *messages[last + 1 :]]
+
+
+def kept_ids(messages: Sequence[Message]) -> set[str] | None:
+    """Return the ids that the last restart among the messages keeps; ``None`` without a restart."""
+    marker = next((message for message in reversed(messages) if is_restart(message)), None)
+    return None if marker is None else set((marker.metadata or {})[RESTART])
