@@ -232,10 +232,10 @@ def _print(run: Run) -> None:
     spent = cost(run)
     made = table(("cost", "value"))
     made.add_row("search, ms (p50 / p95)", f"{spent.search_p50:.1f} / {spent.search_p95:.1f}")
-    made.add_row("  of which the query's embedding (p50)", f"{spent.query_p50:.1f}")
     if spent.cached:
-        made.add_row("vectors from the cache", f"{spent.cached} (so no speed of adding)")
+        made.add_row("vectors from the cache", f"{spent.cached} (so searches and adds seem quick)")
     else:
+        made.add_row("  of which the query's embedding (p50)", f"{spent.query_p50:.1f}")
         made.add_row("adds per second", f"{spent.adds_per_second:.0f} ({spent.adds} units)")
         made.add_row("  share of it in the embedder", f"{spent.embedder_share:.0%}")
     show_table(made)
