@@ -222,6 +222,16 @@ def test_another_process_embedding_anew_is_noticed(tmp_path: Path) -> None:
     assert new.stats("u").pending_vectors == 1
 
 
+def test_the_embedding_space_is_what_the_disk_says_now(tmp_path: Path) -> None:
+    """However often, and by whichever store, the space is changed, every other store tells the present one."""
+    one, two = FolderStore(tmp_path), FolderStore(tmp_path)
+    reader = FolderStore(tmp_path, read_only=True)
+    assert reader.fingerprint() is None
+    for n in range(200):
+        (one if n % 3 else two).set_fingerprint(space(f"model-{n}"))
+        assert one.fingerprint() == two.fingerprint() == reader.fingerprint() == space(f"model-{n}")
+
+
 def test_many_users_do_not_exhaust_open_files(tmp_path: Path) -> None:
     """Files of users not used lately are closed."""
     before = len(os.listdir("/proc/self/fd"))

@@ -87,9 +87,8 @@ class FolderStore(ShelfStore):
         _prepare(self._root, create=create and not read_only)
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
-        self._seen: tuple[int, int] | None = None
-        self._store = self._settings()
-        self._agreed = self._store.space
+        self._known: tuple[tuple[int, int, int], StoreFile] | None = None
+        self._agreed = self._settings().space
         if not read_only:
             self._empty_trash()
             self._finish_removals()
@@ -159,7 +158,10 @@ class FolderStore(ShelfStore):
         )
 
     def fingerprint(self) -> Fingerprint | None:
-        """Return the embedding space that the store was written with, if any yet."""
+        """Return the embedding space that the store was written with, if any yet, as it is on disk now.
+
+        Whoever has read it is taken to write vectors of that space from then on.
+        """
         store = self._settings()
         self._agreed = store.space
         return store.fingerprint
@@ -187,7 +189,7 @@ class FolderStore(ShelfStore):
         """Return counts and sizes of one user."""
         view = self._shelf(user_id).view
         drawer = self._drawers.get(user_id)
-        notes: tuple[str, ...] = ("STORE: one of its two copies is damaged",) if self._store.damaged else ()
+        notes: tuple[str, ...] = ("STORE: one of its two copies is damaged",) if self._settings().damaged else ()
         notes += tuple(f"a removed user's files could not be deleted yet: {why}" for why in self._left)
         return StoreStats(
             messages=int(np.count_nonzero(view.messages)),
@@ -226,7 +228,7 @@ class FolderStore(ShelfStore):
         """Do something to a user's drawer, anew when another process removed it meanwhile."""
         while True:
             disk.make_folder(self._folder(user_id))
-            drawer = self._drawer(user_id, self._store)
+            drawer = self._drawer(user_id, self._settings())
             try:
                 done = act(drawer)
                 if drawer.is_due():
@@ -304,30 +306,33 @@ class FolderStore(ShelfStore):
         except (Vanished, FileNotFoundError):
             return  # another process deletes it, and has carried them over before
         if user_id is not None and refused:
-            self._writing(user_id, lambda drawer: drawer.refuse(refused, self._store.space))
+            space = self._settings().space
+            self._writing(user_id, lambda drawer: drawer.refuse(refused, space))
 
     def _finish_removals(self) -> None:
         """Open the users whose removals a killed process left half done; opening makes up for it."""
+        store = self._settings()
         marks = os.path.join(self._root, UNFINISHED)
         for name in os.listdir(marks) if os.path.isdir(marks) else []:
             user_id = read_user(storefile.named_folder(self._root, name))
             if user_id is None:
                 disk.unlink(os.path.join(marks, name))
             else:
-                self._drawer(user_id, self._store).mend(self._store.space)
+                self._drawer(user_id, store).mend(store.space)
 
     # --- settings
 
     def _settings(self) -> StoreFile:
-        """Return what ``STORE`` says now."""
+        """Return what ``STORE`` says now: one system call while it is the file that was read last."""
         try:
             found = os.stat(os.path.join(self._root, storefile.NAME))
         except FileNotFoundError as exc:
             raise NotFoundError(f"the store {self._root} is gone") from exc
-        seen = (found.st_ino, found.st_mtime_ns)
-        if seen != self._seen:
-            self._store, self._seen = storefile.read(self._root), seen
-        return self._store
+        seen = (found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
+        known = self._known
+        if known is None or known[0] != seen:
+            known = self._known = seen, storefile.read(self._root)  # at once: another thread may read another state
+        return known[1]
 
     def _agree(self, store: StoreFile) -> None:
         if store.space != self._agreed:
