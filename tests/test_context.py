@@ -290,6 +290,29 @@ def test_calls_to_tools_count_within_the_budget(max_tokens: int) -> None:
     assert any(message.metadata for message in messages) == (max_tokens > 170)
 
 
+@pytest.mark.parametrize("excluded", ["Hello", "turn:Hello", "turn:Bye", "Bye", "A nurse.", "Of work."])
+def test_what_is_excluded_is_in_no_section(excluded: str) -> None:
+    """Profile, summary, recalled and recent turns are left out by id, a turn by its message's id too."""
+    context = build_context(
+        profile=[known("A nurse.")],
+        summaries=[known("Of work.", kind="summary")],
+        hits=[turn("Bye", days=9)],
+        recent=[Message("user", "Hello", id="Hello")],
+        exclude_ids=[excluded],
+        counter=COUNTER,
+        max_tokens=300,
+    )
+    gone = excluded.removeprefix("turn:")
+    assert {said for said in ("Hello", "Bye", "A nurse.", "Of work.") if said not in context.text} == {gone}
+
+
+def test_turns_that_were_not_even_read_are_omitted_too() -> None:
+    """What the session holds before the turns at hand counts as left out for want of room."""
+    context = build_context(recent=chat("Hello", "Hi!"), earlier=398, counter=COUNTER, max_tokens=300)
+    assert context.omitted == {"budget": 398}
+    assert len(context.recent) == 2
+
+
 def test_sections_say_what_they_cost() -> None:
     """Sections come in order, with their entries counted."""
     context = built(

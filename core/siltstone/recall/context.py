@@ -9,13 +9,13 @@ counted at the end: that count is what the budget binds.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
 
 from ..errors import InvalidInputError
 from ..protocols import TokenCounter
-from ..records import Context, Hit, Message, Record, Section
+from ..records import TURN_PREFIX, Context, Hit, Message, Record, Section, message_id
 from ..settings import Settings
 from ..text.exchanges import cost_of_calls
 from ..text.guard import neutral
@@ -39,6 +39,8 @@ def build_context(
     summaries: Sequence[Record] = (),
     hits: Sequence[Hit] = (),
     recent: Sequence[Message] = (),
+    earlier: int = 0,
+    exclude_ids: Collection[str] = (),
     counter: TokenCounter,
     max_tokens: int,
     settings: Settings | None = None,
@@ -49,6 +51,8 @@ def build_context(
     ``profile``, ``summaries``   records in order of merit, the best first
     ``hits``       results of a search, the best first; in the text they stand in order of time
     ``recent``     turns of the running session, oldest first; the newest exchanges that fit are kept
+    ``earlier``    how many messages the running session holds before those: they are counted as omitted
+    ``exclude_ids``   records and messages that are left out, a turn by its message's id too
     ``headings``   the words around the entries; ``None`` takes English or Chinese, as the conversation is
 
     Raises ``InvalidInputError`` for a budget under one token. O(entries), each counted once.
@@ -56,6 +60,12 @@ def build_context(
     if max_tokens < 1:
         raise InvalidInputError(f"max_tokens must be at least 1, not {max_tokens}")
     settings = settings or Settings()
+    profile = [record for record in profile if not _excluded(exclude_ids, record.id)]
+    summaries = [record for record in summaries if not _excluded(exclude_ids, record.id)]
+    hits = [hit for hit in hits if not _excluded(exclude_ids, hit.record.id)]
+    recent = [
+        message for message in recent if message.id is None or not _excluded(exclude_ids, TURN_PREFIX + message.id)
+    ]
     words = headings or (CHINESE if _in_chinese(recent, hits, profile) else ENGLISH)
     packing = Packing(counter, max_tokens, words)
     worthy = [hit for hit in hits if hit.score >= hits[0].score - SCORE_GAP]
@@ -77,18 +87,24 @@ def build_context(
     if not any(packing.chosen.values()):
         tokens = _cut_one(packing)
 
-    packing.omitted["budget"] = sum(entry.weight for waiting in packing.waiting.values() for entry in waiting)
+    packing.omitted["budget"] = sum(entry.weight for waiting in packing.waiting.values() for entry in waiting) + earlier
     again = partial(
         build_context,
         profile=tuple(profile),
         summaries=tuple(summaries),
         hits=tuple(hits),
         recent=tuple(recent),
+        earlier=earlier,
         counter=counter,
         settings=settings,
         headings=words,
     )
     return _context(packing, tokens, partial(_refit, again, counter, max_tokens))
+
+
+def _excluded(ids: Collection[str], id: str) -> bool:
+    """Return whether an id is among the excluded ones; a turn may be named by its message's."""
+    return id in ids or message_id(id) in ids
 
 
 def _cut_one(packing: Packing) -> int:
