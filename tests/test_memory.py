@@ -480,3 +480,14 @@ def test_a_source_that_is_excluded_is_not_served(memory: TieredMemory) -> None:
     for condition in ({"kinds": "fact"}, {"session_id": "b"}):
         hits = memory.search("tea", expand="source", **condition)  # type: ignore[arg-type]
         assert [hit.record.id for hit in hits] == [f"turn:{id}"]
+
+
+def test_a_context_leaves_out_what_is_excluded_and_counts_what_it_cannot_hold(memory: TieredMemory) -> None:
+    """Excluded profile entries and turns, by either id, are in no section; turns too old to be read are omitted."""
+    likes = memory.remember("The user likes tea.", kind="profile")
+    ids = memory.add([(role, f"word {n}") for n in range(200) for role in ("user", "assistant")], session_id="s")
+    context = memory.context("tea", session_id="s", max_tokens=200, exclude_ids=[likes, f"turn:{ids[-2]}"])
+    assert "likes tea" not in context.text
+    assert ids[-2] not in [message.id for message in context.recent]
+    plain = memory.context(None, session_id="s", max_tokens=200)
+    assert plain.omitted["budget"] + len(plain.recent) == 400

@@ -396,10 +396,10 @@ class TieredMemory:
         if not everything and ids is None and where == Where():
             raise InvalidInputError("forget() needs a condition, or everything=True: nothing was forgotten")
         chosen = [ids] if isinstance(ids, str) else ids
-        report = forget(engine.store, self._user_id, ids=chosen, where=where, everything=everything, dry_run=dry_run)
-        if engine.short_term is not None and not dry_run:
-            engine.short_term.drop(self._user_id, ids=None if everything else report.messages)
-        return report
+        plan = functools.partial(forget, engine.store, self._user_id, ids=chosen, where=where, everything=everything)
+        if engine.short_term is not None and not dry_run:  # first, so that no failure leaves a copy there
+            engine.short_term.drop(self._user_id, ids=None if everything else plan(dry_run=True).messages)
+        return plan(dry_run=dry_run)
 
     # --- reading
 
@@ -566,8 +566,11 @@ class TieredMemory:
             if section not in SECTIONS:
                 raise InvalidInputError(f"section {section!r} is not one of {', '.join(SECTIONS)}")
         moment = engine.clock.now() if now is None else to_datetime(now, "now")
-        excluded = set(exclude_ids)
-        recent = self._recent(engine, session_id, max_tokens) if session_id and "recent" in sections else []
+        recent, earlier = [], 0
+        if session_id and "recent" in sections:
+            recent = self._recent(engine, session_id, max_tokens)
+            held = next((info.messages for info in self.sessions() if info.session_id == session_id), 0)
+            earlier = max(held - len(recent), 0)
         hits: list[Hit] = []
         if query is not None and "recalled" in sections:
             hits = self.search(
@@ -577,7 +580,9 @@ class TieredMemory:
             profile=self._current(engine, "profile", moment) if "profile" in sections else [],
             summaries=self._current(engine, "summary", moment) if "summary" in sections else [],
             hits=hits,
-            recent=[message for message in recent if message.id not in excluded],
+            recent=recent,
+            earlier=earlier,
+            exclude_ids=set(exclude_ids),
             counter=engine.counter,
             max_tokens=max_tokens,
             settings=engine.settings,

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import secrets
 from collections import OrderedDict
@@ -83,6 +84,7 @@ class FolderStore(ShelfStore):
         self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout, segment_size)
         self._guard = Lock()
         self._drawers: OrderedDict[str, Drawer] = OrderedDict()
+        self._evicted = 0
         self._keeper: Thread | None = None
         _prepare(self._root, create=create and not read_only)
         self._trash = os.path.join(self._root, "trash")
@@ -247,6 +249,9 @@ class FolderStore(ShelfStore):
                     _, idle = self._drawers.popitem(last=False)
                     if self._rules.writable and idle.is_due(closing=True):
                         self._keep(idle)
+                    self._evicted += 1
+                    if self._evicted % _OPEN_USERS == 0:
+                        gc.collect()  # a search may still use their files, so that they close with the last reference
             self._drawers.move_to_end(user_id)
             return drawer
 
