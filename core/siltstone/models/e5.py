@@ -12,7 +12,6 @@ import os
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, Protocol
@@ -164,15 +163,37 @@ def _intact(path: Path, *, first: bool = False) -> Iterator[None]:
     if path in _verified:
         yield
         return
-    with ThreadPoolExecutor(1) as pool:
-        verdict = pool.submit(verify, path)
-        if first:
-            verdict.result()
+    verdict = _Verdict(path)
+    verdict.start()
+    if first:
+        verdict.result()
+    try:
+        yield
+    finally:
+        verdict.result()
+        _verified.add(path)
+
+
+class _Verdict(threading.Thread):
+    """Checks the file's hash. A bare thread: an executor takes no work once the interpreter is on its way down."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(name="siltstone-verify", daemon=True)
+        self._path = path
+        self._error: Exception | None = None
+
+    def run(self) -> None:
+        """Check."""
         try:
-            yield
-        finally:
-            verdict.result()
-            _verified.add(path)
+            verify(self._path)
+        except Exception as exc:  # raised by ``result``
+            self._error = exc
+
+    def result(self) -> None:
+        """Wait for the verdict; raise what was found."""
+        self.join()
+        if self._error is not None:
+            raise self._error
 
 
 def _safe(text: str) -> str:
