@@ -123,6 +123,31 @@ def test_a_truncated_answer_is_asked_for_shorter_and_kept_if_it_stays_so() -> No
     assert "shorter" in model.calls[1].messages[-1].content
 
 
+def test_what_an_earlier_try_got_right_is_not_lost() -> None:
+    """A whole answer that says less is joined with what was supported in a truncated one."""
+    digest = LLMSummarizer(ScriptedChatModel([ANSWER[:180], json.dumps({**GOOD, "facts": []})])).summarize(TALK)
+    assert [item.source_ids for item in digest.facts + digest.preferences] == [("a",), ("c",)]
+    assert digest.flags == ()
+
+
+def test_a_merge_that_fails_leaves_the_parts() -> None:
+    """When the summaries cannot be joined, the digest keeps their beginning and all items, and says so."""
+    talk = [Message("user", f"I own house number {n}. " + "Small talk again. " * 60, id=f"id{n}") for n in range(8)]
+    asked_to_join = []
+
+    def answer(messages: Sequence[Message]) -> str:
+        if "Join" in messages[0].content:
+            asked_to_join.append(messages)
+            return "no"
+        return json.dumps({**json.loads(echo(messages)), "summary": "The user owns a house with a number."})
+
+    digest = LLMSummarizer(ScriptedChatModel([answer] * 30), window=1536).summarize(talk, max_tokens=20)
+    assert asked_to_join
+    assert digest.summary.startswith("The user owns a house")
+    assert digest.facts
+    assert "unmerged" in digest.flags
+
+
 def test_final_failure_raises_and_keeps_the_raw_answer() -> None:
     """After the last try the error carries the answer, and the dead-letter list has it."""
     summarizer = LLMSummarizer(ScriptedChatModel(["nope", "nope", "still nope"]), retries=2)

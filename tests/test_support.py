@@ -116,3 +116,15 @@ def test_the_day_of_an_event_is_read_from_its_source(
     item = DigestItem(text, source_ids=("m1",), occurred_at=occurred)
     (event,) = check(Digest("t", "s", events=(item,)), spoken).events
     assert (event.occurred_at.date().isoformat() if event.occurred_at else None) == day
+
+
+def test_of_an_item_with_several_sentences_the_supported_ones_stay() -> None:
+    """Small models put true and invented sentences into one item: each is judged by itself."""
+    text = "The user lives in Rome. The user has three yachts. The user loves tea."
+    digest = Digest("t", "s", facts=(DigestItem(text, source_ids=("m1",)),))
+    checked = check(digest, said("I live in Rome.", "I love tea."))
+    assert [(item.text, item.source_ids) for item in checked.facts] == [
+        ("The user lives in Rome.", ("id1",)),
+        ("The user loves tea.", ("id2",)),
+    ]
+    assert checked.dropped == 1

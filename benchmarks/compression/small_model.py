@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 
 from siltstone.compress.llm import LLMSummarizer
 from siltstone.errors import ModelError
-from siltstone.models.resolve import resolve_chat_model
+from siltstone.models.openai import OpenAIChatModel
 from siltstone.records import Digest, Message
 
 AT = datetime(2024, 5, 3, 18, tzinfo=timezone.utc)
@@ -65,8 +65,10 @@ def returned(digest: Digest, keys: list[str]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", metavar="MODEL@URL")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one answer")
     arguments = parser.parse_args()
-    model = resolve_chat_model(f"openai:{arguments.model}")
+    name, _, url = arguments.model.partition("@")
+    model = OpenAIChatModel(name, url, timeout=arguments.timeout, deadline=3 * arguments.timeout)
     for name, lines, keys, reply in (
         ("English", ENGLISH, ENGLISH_KEYS, "I see!"),
         ("Chinese", CHINESE, CHINESE_KEYS, "好的！"),

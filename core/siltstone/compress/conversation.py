@@ -75,13 +75,18 @@ def digesting(said: Sequence[Utterance], budget: int, agreed: Terms) -> Conversa
     read = _reader(said, agreed.made_by)
     for lines in chunks:
         request = digest_request(prompts, lines, _words(share))
-        digests.append((yield from _until_usable(request, SCHEMA, prompts, read, agreed)))
+        digests.append((yield from _until_usable(request, SCHEMA, prompts, read, _both, agreed)))
     joined = _join(digests)
     if len(digests) > 1 and agreed.counter.count(joined.summary) > budget:
         request = merge_request(prompts, [one.summary for one in digests], _words(budget))
         if sum(agreed.counter.count(message.content) for message in request) < agreed.window - agreed.answer - MARGIN:
-            summary = yield from _until_usable(request, SUMMARY_SCHEMA, prompts, _read_merged(said), agreed)
-            joined = dataclasses.replace(joined, summary=summary)
+            try:
+                merged = yield from _until_usable(
+                    request, SUMMARY_SCHEMA, prompts, _read_merged(said), lambda new, old: new, agreed
+                )
+                joined = dataclasses.replace(joined, summary=merged)
+            except DigestError:  # the parts are good: their beginning is a better summary than none, and is marked
+                joined = dataclasses.replace(joined, flags=unique([*joined.flags, "unmerged"]))
     return dataclasses.replace(joined, summary=cut(joined.summary, budget, agreed.counter))
 
 
@@ -141,10 +146,14 @@ def _until_usable(
     schema: Mapping[str, Any],
     prompts: Prompts,
     read: Callable[[str], tuple[T, str]],
+    both: Callable[[T, T], T],
     agreed: Terms,
 ) -> Conversation[T]:
-    """Ask until an answer can be used without complaint, else return the best usable one, else raise."""
-    messages, salvage, failure = request, None, DigestError("the model was not asked")
+    """Ask until an answer can be used without complaint, else return what could be used, else raise.
+
+    ``both`` joins a newer answer with the usable part of earlier ones: each has been checked, so none is thrown away.
+    """
+    messages, salvage, failure = request, tuple[T, ...](), DigestError("the model was not asked")
     for _ in range(agreed.retries + 1):
         try:
             answer = yield Ask(tuple(messages), schema, agreed.answer)
@@ -156,6 +165,7 @@ def _until_usable(
         except DigestError as exc:
             failure, complaint = exc, str(exc)
         else:
+            usable = both(usable, salvage[0]) if salvage else usable
             if not complaint:
                 return usable
             salvage = (usable,)
@@ -236,6 +246,11 @@ def _join(digests: Sequence[Digest]) -> Digest:
         flags=unique(flag for one in digests for flag in one.flags),
         dropped=sum(one.dropped for one in digests),
     )
+
+
+def _both(new: Digest, old: Digest) -> Digest:
+    joined = _join([new, old])
+    return dataclasses.replace(joined, summary=new.summary or old.summary, flags=new.flags)
 
 
 def _distinct(lists: Iterable[Sequence[DigestItem]]) -> tuple[DigestItem, ...]:

@@ -20,6 +20,9 @@ ENOUGH: Final = 0.6
 """The share of an item's terms that its sources must hold. Lower lets in what is merely about the same things; higher
 drops honest paraphrases. Chosen on paraphrases of our own, see ``tests/test_support.py``."""
 
+MOST_SENTENCES: Final = 8
+"""Up to so many sentences, an item is judged sentence by sentence."""
+
 # How reporters speak of what was said: words that need no support.
 _REPORTING: Final = frozenset(
     term
@@ -31,6 +34,9 @@ _REPORTING: Final = frozenset(
     for term in terms(text)
 )
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_COUNT: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twice|both)\b", re.IGNORECASE
+)
 _NAME: Final = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][\w'’-]+")
 _CLAUSES: Final = re.compile(r"[,，;；、]\s*|\s(?:but|and|so|because|although|though)\s|但是?|不过|所以|因为|而且")
 
@@ -50,6 +56,8 @@ def supported(item: DigestItem, sources: Sequence[Utterance], *, known: Iterable
         return False
     if not set(_NUMBER.findall(item.text)) <= set(_NUMBER.findall(f"{said} {allowed}")) | have:
         return False
+    if not {word.lower() for word in _COUNT.findall(item.text)} <= {word.lower() for word in _COUNT.findall(said)}:
+        return False
     if any(not have.issuperset(set(terms(name)) - _REPORTING) for name in _NAME.findall(item.text)):
         return False
     return _same_stance(item.text, set(want), sources)
@@ -66,7 +74,7 @@ def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = (
     dropped = digest.dropped
     seen: set[str] = set()
     for field in LISTS:
-        items: Sequence[DigestItem] = getattr(digest, field)
+        items = [one for item in getattr(digest, field) for one in _single(item)]
         grounded = [_grounded(item, said, known, dated=field == "events") for item in items]
         # A text that comes twice, or in two lists, is one item: the first stays.
         kept[field] = tuple(
@@ -76,6 +84,17 @@ def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = (
         )
         dropped += sum(item is None for item in grounded)
     return dataclasses.replace(digest, dropped=dropped, **kept)  # type: ignore[arg-type]
+
+
+def _single(item: DigestItem) -> list[DigestItem]:
+    """Return an item's sentences as items: small models put true and invented ones into one.
+
+    More than ``MOST_SENTENCES`` are a passage, and judged as one: each sentence is held against all of the sources.
+    """
+    parts = sentences(item.text)
+    if not 1 < len(parts) <= MOST_SENTENCES:
+        return [item]
+    return [dataclasses.replace(item, text=part) for part in parts]
 
 
 def _grounded(item: DigestItem, said: Sequence[Utterance], known: tuple[str, ...], *, dated: bool) -> DigestItem | None:
