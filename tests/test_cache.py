@@ -10,7 +10,7 @@ import pytest
 
 from items import asked, known, said, space
 from siltstone.protocols import Candidates, Refusal, Where
-from siltstone.stores import cache
+from siltstone.stores.files import cache
 from siltstone.stores.folder import FolderStore
 
 

@@ -20,7 +20,7 @@ from siltstone.errors import (
     StoreVersionError,
 )
 from siltstone.protocols import Refusal, Where
-from siltstone.stores import storefile
+from siltstone.stores.files import storefile
 from siltstone.stores.folder import FolderStore
 
 

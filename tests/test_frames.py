@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siltstone.stores.frames import Damage, Frame, frame, is_unfinished, parse, scan, size_of
+from siltstone.stores.files.frames import Damage, Frame, frame, is_unfinished, parse, scan, size_of
 
 documents = st.binary(max_size=60).filter(lambda data: b"\n" not in data)
 logs = st.lists(st.tuples(st.integers(0, 2**40), documents, st.booleans()), min_size=1, max_size=8)

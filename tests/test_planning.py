@@ -15,7 +15,7 @@ from siltstone.tiers.long_term import Plan, plan_add
 NOW = datetime(2026, 5, 8, tzinfo=timezone.utc)
 
 
-class Shelf:
+class Table:
     """The little of a store that planning looks at."""
 
     def __init__(self) -> None:
@@ -41,40 +41,40 @@ def said(text: str, id: str | None = None, session: str = "s") -> Message:
 
 def test_a_supplied_id_is_kept_where_it_is_free() -> None:
     """The stored id is the caller's own."""
-    assert Shelf().add(said("hi", "1")).ids == ("1",)
+    assert Table().add(said("hi", "1")).ids == ("1",)
 
 
 def test_the_same_message_again_is_no_write() -> None:
     """Sending a message twice, in one call or two, stores it once."""
-    shelf = Shelf()
-    assert len(shelf.add(said("hi", "1"), said("hi", "1")).puts) == 1
-    again = shelf.add(said("hi", "1"))
+    table = Table()
+    assert len(table.add(said("hi", "1"), said("hi", "1")).puts) == 1
+    again = table.add(said("hi", "1"))
     assert again.puts == ()
     assert again.ids == ("1",)
 
 
 def test_messages_without_id_are_never_taken_for_repeats() -> None:
     """Saying "ok" twice is two messages."""
-    plan = Shelf().add(said("ok"), said("ok"))
+    plan = Table().add(said("ok"), said("ok"))
     assert len(plan.puts) == len(set(plan.ids)) == 2
 
 
 def test_other_text_under_a_known_id_is_a_conflict() -> None:
     """By default nothing is replaced unasked, within a batch either."""
-    shelf = Shelf()
-    shelf.add(said("hi", "1"))
+    table = Table()
+    table.add(said("hi", "1"))
     with pytest.raises(ConflictError, match="on_conflict"):
-        shelf.add(said("bye", "1"))
+        table.add(said("bye", "1"))
     with pytest.raises(ConflictError):
-        Shelf().add(said("a", "1"), said("b", "1"))
+        Table().add(said("a", "1"), said("b", "1"))
 
 
 def test_update_replaces_and_skip_keeps() -> None:
     """The caller chooses what a changed message means."""
-    shelf = Shelf()
-    shelf.add(said("hi", "1"))
-    assert shelf.add(said("bye", "1"), on_conflict="skip").puts == ()
-    (put,) = shelf.add(said("bye", "1"), on_conflict="update").puts
+    table = Table()
+    table.add(said("hi", "1"))
+    assert table.add(said("bye", "1"), on_conflict="skip").puts == ()
+    (put,) = table.add(said("bye", "1"), on_conflict="update").puts
     assert put.message is not None
     assert put.message.content == "bye"
     assert put.record is not None
@@ -83,20 +83,20 @@ def test_update_replaces_and_skip_keeps() -> None:
 
 def test_another_sessions_id_is_qualified() -> None:
     """Two sessions may number their messages alike, and repeats are recognised in both."""
-    shelf = Shelf()
-    shelf.add(said("hi", "1", "a"))
-    assert shelf.add(said("你好", "1", "b")).ids == ("b/1",)
-    assert shelf.add(said("你好", "1", "b")).puts == ()
-    del shelf.items["1"]  # the first session's message is forgotten
-    assert shelf.add(said("你好", "1", "b")).puts == ()
+    table = Table()
+    table.add(said("hi", "1", "a"))
+    assert table.add(said("你好", "1", "b")).ids == ("b/1",)
+    assert table.add(said("你好", "1", "b")).puts == ()
+    del table.items["1"]  # the first session's message is forgotten
+    assert table.add(said("你好", "1", "b")).puts == ()
 
 
 def test_an_id_taken_on_both_ways_is_refused() -> None:
     """Where even the qualified id belongs to another message, nothing is guessed."""
-    shelf = Shelf()
-    shelf.add(said("x", "1", "a"), said("y", "b/1", "c"))
+    table = Table()
+    table.add(said("x", "1", "a"), said("y", "b/1", "c"))
     with pytest.raises(ConflictError, match="choose another id"):
-        shelf.add(said("z", "1", "b"))
+        table.add(said("z", "1", "b"))
 
 
 def test_what_nobody_said_has_no_turn() -> None:

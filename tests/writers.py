@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from items import said, space, vector
+from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
-from siltstone.stores.lock import FileLock
 
 PROCESSES: ForkServerContext = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["siltstone.stores.folder"])  # what takes a second to import

@@ -9,13 +9,14 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
+from .engine import BoundEmbedder, Engine, check_name
 from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOnlyError
 from .lifecycle.forget import forget
 from .lifecycle.reembed import reembed
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
 from .models.resolve import resolve_embedder
-from .opening import BoundEmbedder, Durability, Engine, check_name, open_store
+from .opening import Durability, open_store
 from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, Where
 from .recall.context import build_context
 from .recall.packing import SECTIONS

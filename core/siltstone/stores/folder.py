@@ -38,14 +38,14 @@ from ..errors import (
 )
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
 from ..records import Record
-from . import disk, storefile
-from .drawer import UNFINISHED, Drawer, Rules
-from .lock import FileLock
-from .log import Vanished, read_user, refused_in
-from .shelf import Shelf
-from .shelves import ShelfStore, check_user_id, counts
-from .storefile import StoreFile, user_folder
-from .vectorfile import drop_others
+from .files import disk, storefile
+from .files.lock import FileLock
+from .files.log import Vanished, read_user, refused_in
+from .files.storefile import StoreFile, user_folder
+from .files.vectorfile import drop_others
+from .reading import ReadingStore, check_user_id, counts
+from .table.table import Table
+from .user import UNFINISHED, Rules, UserStore
 
 _OPEN_USERS: Final = 64
 """Users kept in memory, the ones used last; each costs up to four open files."""
@@ -53,7 +53,7 @@ _T = TypeVar("_T")
 _stores: WeakSet[FolderStore] = WeakSet()
 
 
-class FolderStore(ShelfStore):
+class FolderStore(ReadingStore):
     """A store in a folder on a local disk, for any number of threads and processes.
 
     ``path``          the folder; it is created if it does not exist and ``create`` is set
@@ -83,7 +83,7 @@ class FolderStore(ShelfStore):
         self._root = os.path.abspath(self._location)
         self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout, segment_size)
         self._guard = Lock()
-        self._drawers: OrderedDict[str, Drawer] = OrderedDict()
+        self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
         self._keeper: Thread | None = None
         _prepare(self._root, create=create and not read_only)
@@ -110,7 +110,7 @@ class FolderStore(ShelfStore):
         if any(put.vector is not None for put in puts):
             self._agree(store)
         dim = store.fingerprint.dim if store.fingerprint else None
-        return self._writing(user_id, lambda drawer: drawer.commit(puts, expect, store.space, dim))
+        return self._writing(user_id, lambda user: user.commit(puts, expect, store.space, dim))
 
     def remove(
         self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
@@ -120,7 +120,7 @@ class FolderStore(ShelfStore):
         self._may_write()
         if transcripts or (not everything and self._exists(user_id)):
             chosen = () if everything else ids
-            self._writing(user_id, lambda drawer: drawer.remove(chosen, transcripts, store.space))
+            self._writing(user_id, lambda user: user.remove(chosen, transcripts, store.space))
         if everything:
             self._remove_user(user_id, store)
         self._empty_trash()
@@ -154,8 +154,8 @@ class FolderStore(ShelfStore):
         dim = store.fingerprint.dim if store.fingerprint else None
         return self._writing(
             user_id,
-            lambda drawer: drawer.put_vectors(
-                lambda shelf, known: self._matched(shelf, records, vectors, dim or known), store.space
+            lambda user: user.put_vectors(
+                lambda table, known: self._matched(table, records, vectors, dim or known), store.space
             ),
         )
 
@@ -189,8 +189,8 @@ class FolderStore(ShelfStore):
 
     def stats(self, user_id: str) -> StoreStats:
         """Return counts and sizes of one user."""
-        view = self._shelf(user_id).view
-        drawer = self._drawers.get(user_id)
+        view = self._table(user_id).view
+        user = self._users.get(user_id)
         notes: tuple[str, ...] = ("STORE: one of its two copies is damaged",) if self._settings().damaged else ()
         notes += tuple(f"a removed user's files could not be deleted yet: {why}" for why in self._left)
         return StoreStats(
@@ -199,78 +199,78 @@ class FolderStore(ShelfStore):
             sessions=view.session_count,
             kinds=counts(view),
             pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
-            bytes={} if drawer is None else drawer.bytes(),
-            health=notes + (() if drawer is None else drawer.health()),
+            bytes={} if user is None else user.bytes(),
+            health=notes + (() if user is None else user.health()),
         )
 
     def close(self) -> None:
         """Write caches and release files. A store that is not closed loses nothing."""
         with self._guard:
-            drawers = list(self._drawers.values())
-            self._drawers.clear()
-        for drawer in drawers:
-            if self._rules.writable and drawer.is_due(closing=True):
-                drawer.keep()
+            users = list(self._users.values())
+            self._users.clear()
+        for user in users:
+            if self._rules.writable and user.is_due(closing=True):
+                user.keep()
         if self._keeper is not None:
             self._keeper.join()
 
     # --- users
 
-    def _shelf(self, user_id: str) -> Shelf:
+    def _table(self, user_id: str) -> Table:
         store = self._settings()
         if not self._exists(user_id):
-            return Shelf.empty(user_id)
+            return Table.empty(user_id)
         try:
-            return self._drawer(user_id, store).current(store.space)
+            return self._user(user_id, store).current(store.space)
         except Vanished:
             self._drop(user_id)
-            return Shelf.empty(user_id)
+            return Table.empty(user_id)
 
-    def _writing(self, user_id: str, act: Callable[[Drawer], _T]) -> _T:
-        """Do something to a user's drawer, anew when another process removed it meanwhile."""
+    def _writing(self, user_id: str, act: Callable[[UserStore], _T]) -> _T:
+        """Do something to a user's store, anew when another process removed it meanwhile."""
         while True:
             disk.make_folder(self._folder(user_id))
-            drawer = self._drawer(user_id, self._settings())
+            user = self._user(user_id, self._settings())
             try:
-                done = act(drawer)
-                if drawer.is_due():
-                    self._keep(drawer)
+                done = act(user)
+                if user.is_due():
+                    self._keep(user)
                 return done
             except (Vanished, FileNotFoundError):
                 self._drop(user_id)
 
-    def _drawer(self, user_id: str, store: StoreFile) -> Drawer:
+    def _user(self, user_id: str, store: StoreFile) -> UserStore:
         with self._guard:
-            drawer = self._drawers.get(user_id)
-            if drawer is None:
-                drawer = Drawer(self._folder(user_id), user_id, self._rules, store.user_key(user_id))
-                self._drawers[user_id] = drawer
-                if len(self._drawers) > _OPEN_USERS:
-                    _, idle = self._drawers.popitem(last=False)
+            user = self._users.get(user_id)
+            if user is None:
+                user = UserStore(self._folder(user_id), user_id, self._rules, store.user_key(user_id))
+                self._users[user_id] = user
+                if len(self._users) > _OPEN_USERS:
+                    _, idle = self._users.popitem(last=False)
                     if self._rules.writable and idle.is_due(closing=True):
                         self._keep(idle)
                     self._evicted += 1
                     if self._evicted % _OPEN_USERS == 0:
                         gc.collect()  # a search may still use their files, so that they close with the last reference
-            self._drawers.move_to_end(user_id)
-            return drawer
+            self._users.move_to_end(user_id)
+            return user
 
-    def _keep(self, drawer: Drawer) -> None:
+    def _keep(self, user: UserStore) -> None:
         """Write a user's cache in the background, unless another one is being written."""
         if self._keeper is None or not self._keeper.is_alive():
-            self._keeper = Thread(target=drawer.keep, name="siltstone-cache", daemon=True)
+            self._keeper = Thread(target=user.keep, name="siltstone-cache", daemon=True)
             self._keeper.start()
 
     def _drop(self, user_id: str) -> None:
         with self._guard:
-            self._drawers.pop(user_id, None)
+            self._users.pop(user_id, None)
 
     def _folder(self, user_id: str) -> str:
         check_user_id(user_id)
         return user_folder(self._root, user_id)
 
     def _exists(self, user_id: str) -> bool:
-        return user_id in self._drawers or os.path.isdir(self._folder(user_id))
+        return user_id in self._users or os.path.isdir(self._folder(user_id))
 
     def _user_folders(self) -> Iterator[str]:
         users = os.path.join(self._root, "users")
@@ -285,7 +285,7 @@ class FolderStore(ShelfStore):
             return
         disk.make_folder(self._trash)
         try:
-            with self._drawer(user_id, store).held(store.space):
+            with self._user(user_id, store).held(store.space):
                 disk.rename(folder, os.path.join(self._trash, secrets.token_hex(8)))
                 disk.sync_folder(os.path.dirname(folder))
         except (Vanished, FileNotFoundError):
@@ -312,7 +312,7 @@ class FolderStore(ShelfStore):
             return  # another process deletes it, and has carried them over before
         if user_id is not None and refused:
             space = self._settings().space
-            self._writing(user_id, lambda drawer: drawer.refuse(refused, space))
+            self._writing(user_id, lambda user: user.refuse(refused, space))
 
     def _finish_removals(self) -> None:
         """Open the users whose removals a killed process left half done; opening makes up for it."""
@@ -323,7 +323,7 @@ class FolderStore(ShelfStore):
             if user_id is None:
                 disk.unlink(os.path.join(marks, name))
             else:
-                self._drawer(user_id, store).mend(store.space)
+                self._user(user_id, store).mend(store.space)
 
     # --- settings
 
@@ -352,7 +352,7 @@ class FolderStore(ShelfStore):
     def _forked(self) -> None:
         """Begin anew in a child process: locks and files belong to the parent."""
         self._guard = Lock()
-        self._drawers = OrderedDict()
+        self._users = OrderedDict()
         self._keeper = None
 
 

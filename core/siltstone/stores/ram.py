@@ -1,4 +1,4 @@
-"""The store without a disk: the same shelves, gone with the process."""
+"""The store without a disk: the same tables, gone with the process."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ import orjson
 from ..index.vectors import Halves, Rows
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, Stored, StoreStats
 from ..records import Record
-from .codec import decode
-from .plan import Planned, Refusals, plan
-from .shelf import Shelf
-from .shelves import ShelfStore, check_user_id, counts
+from .files.codec import decode
+from .reading import ReadingStore, check_user_id, counts
+from .table.plan import Planned, Refusals, plan
+from .table.table import Table
 
 LOCATION: Final = ":memory:"
 _stores: WeakSet[RamStore] = WeakSet()
 
 
-class RamStore(ShelfStore):
+class RamStore(ReadingStore):
     """Messages, records and indexes of many users in memory."""
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._drawers: dict[str, _Drawer] = {}
+        self._users: dict[str, _User] = {}
         self._fingerprint: Fingerprint | None = None
         self._refusals = Refusals(secrets.token_bytes(16))
         _stores.add(self)
@@ -42,41 +42,41 @@ class RamStore(ShelfStore):
     def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
         """Write all items or none."""
         with self._lock:
-            drawer = self._drawers.get(user_id) or _Drawer(user_id)
+            user = self._users.get(user_id) or _User(user_id)
             planned = plan(
-                drawer.shelf, puts, expect, refusals=self._refusals, dim=self._dim(drawer), first=drawer.next_number
+                user.table, puts, expect, refusals=self._refusals, dim=self._dim(user), first=user.next_number
             )
             if planned.items:
-                self._drawers[user_id] = drawer
-                drawer.write(planned.items)
-            return Commit(drawer.shelf.view.token, planned.skipped)
+                self._users[user_id] = user
+                user.write(planned.items)
+            return Commit(user.table.view.token, planned.skipped)
 
     def remove(
         self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
     ) -> str:
         """Remove items for good by id, or with ``everything`` all that the user has."""
         with self._lock:
-            drawer = old = self._drawers.get(user_id)
-            if everything or drawer is None:
-                drawer = _Drawer(user_id)
-                drawer.shelf.refused |= old.shelf.refused if old is not None else set()
-                self._drawers.pop(user_id, None)
-            drawer.shelf.refused.update(self._refusals.hashes(transcripts))
-            drawer.remove(ids)
-            if drawer.shelf.refused or user_id in self._drawers:
-                self._drawers[user_id] = drawer
-            return drawer.shelf.view.token
+            user = old = self._users.get(user_id)
+            if everything or user is None:
+                user = _User(user_id)
+                user.table.refused |= old.table.refused if old is not None else set()
+                self._users.pop(user_id, None)
+            user.table.refused.update(self._refusals.hashes(transcripts))
+            user.remove(ids)
+            if user.table.refused or user_id in self._users:
+                self._users[user_id] = user
+            return user.table.view.token
 
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""
-        return iter(list(self._drawers))
+        return iter(list(self._users))
 
     def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
         """Attach vectors to records whose text is still the same; return how many were attached."""
         with self._lock:
-            drawer = self._drawers.get(user_id) or _Drawer(user_id)
-            rows, halves = self._matched(drawer.shelf, records, vectors, self._dim(drawer))
-            drawer.attach(rows, halves)
+            user = self._users.get(user_id) or _User(user_id)
+            rows, halves = self._matched(user.table, records, vectors, self._dim(user))
+            user.attach(rows, halves)
             return len(rows)
 
     def fingerprint(self) -> Fingerprint | None:
@@ -87,13 +87,13 @@ class RamStore(ShelfStore):
         """Record the embedding space. One of another space than the present one drops every vector."""
         with self._lock:
             if self._fingerprint is not None and not self._fingerprint.same_space(fingerprint):
-                for drawer in self._drawers.values():
-                    drawer.drop_vectors()
+                for user in self._users.values():
+                    user.drop_vectors()
             self._fingerprint = fingerprint
 
     def stats(self, user_id: str) -> StoreStats:
         """Return counts of one user."""
-        view = self._shelf(user_id).view
+        view = self._table(user_id).view
         return StoreStats(
             messages=int(np.count_nonzero(view.messages)),
             records=view.total,
@@ -106,20 +106,20 @@ class RamStore(ShelfStore):
     def close(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._drawers.clear()
+            self._users.clear()
 
-    def _shelf(self, user_id: str) -> Shelf:
-        drawer = self._drawers.get(user_id)
-        return Shelf.empty(user_id) if drawer is None else drawer.shelf
+    def _table(self, user_id: str) -> Table:
+        user = self._users.get(user_id)
+        return Table.empty(user_id) if user is None else user.table
 
-    def _dim(self, drawer: _Drawer) -> int | None:
+    def _dim(self, user: _User) -> int | None:
         if self._fingerprint is not None:
             return self._fingerprint.dim
-        return None if drawer.shelf.vectors is None else drawer.shelf.vectors.dim
+        return None if user.table.vectors is None else user.table.vectors.dim
 
 
-class _Drawer:
-    """One user's documents and vectors, and the shelf over them."""
+class _User:
+    """One user's documents and vectors, and the table over them."""
 
     def __init__(self, user_id: str) -> None:
         check_user_id(user_id)
@@ -129,59 +129,59 @@ class _Drawer:
         self._documents: list[bytes | None] = []
         self._vectors: Halves = np.empty((0, 0), np.float16)
         self._used = 0
-        self.shelf = Shelf(user_id, self._read)
-        self.shelf.gather = self._gather
+        self.table = Table(user_id, self._read)
+        self.table.gather = self._gather
 
     def write(self, items: Sequence[Planned]) -> None:
-        """Keep the documents of a plan and shelve them."""
+        """Keep the documents of a plan and enter them."""
         first = len(self._documents)
         self._documents.extend(item.document for item in items)
         self.next_number = items[-1].number + 1
-        self.shelf.add([item.at(place) for place, item in enumerate(items, first)])
-        rows = self.shelf.rows_of([item.number for item in items])
+        self.table.add([item.at(place) for place, item in enumerate(items, first)])
+        rows = self.table.rows_of([item.number for item in items])
         vectors = {
             row: vector for row, item in zip(rows, items, strict=True) if (vector := self._vector(item)) is not None
         }
-        self._shelve(list(vectors), np.stack(list(vectors.values())) if vectors else self._vectors[:0])
+        self._enter(list(vectors), np.stack(list(vectors.values())) if vectors else self._vectors[:0])
         self._publish()
 
     def attach(self, rows: list[int], halves: Halves) -> None:
         """Give rows their vectors."""
         if rows:
             self.next_number += 1
-            self._shelve(rows, halves)
+            self._enter(rows, halves)
             self._publish()
 
     def remove(self, ids: Sequence[str]) -> None:
         """Drop documents and vectors of all versions of the items."""
-        numbers = self.shelf.rows["number"]
+        numbers = self.table.rows["number"]
         for id in ids:
-            versions = list(self.shelf.lineage(self.shelf.row(id, self.shelf.view)))
+            versions = list(self.table.lineage(self.table.row(id, self.table.view)))
             for row in versions:
-                self._documents[int(self.shelf.rows["place"][row])] = None
-                if (slot := int(self.shelf.rows["slot"][row])) >= 0:
+                self._documents[int(self.table.rows["place"][row])] = None
+                if (slot := int(self.table.rows["slot"][row])) >= 0:
                     self._vectors[slot] = np.nan
-            self.shelf.remove([int(numbers[row]) for row in versions])
+            self.table.remove([int(numbers[row]) for row in versions])
         self.next_number += 1
         self._publish()
 
     def drop_vectors(self) -> None:
         """Forget every vector."""
-        self.shelf.drop_vectors()
+        self.table.drop_vectors()
         self._vectors, self._used = np.empty((0, 0), np.float16), 0
         self.next_number += 1
         self._publish()
 
     def _publish(self) -> None:
-        self.shelf.publish(f"{self._born}-{self.next_number:x}")
+        self.table.publish(f"{self._born}-{self.next_number:x}")
 
     def _vector(self, item: Planned) -> Halves | None:
         if item.vector is not None or item.reuse < 0:
             return item.vector
-        reused: Halves = self._vectors[self.shelf.rows["slot"][item.reuse]]
+        reused: Halves = self._vectors[self.table.rows["slot"][item.reuse]]
         return reused
 
-    def _shelve(self, rows: list[int], halves: Halves) -> None:
+    def _enter(self, rows: list[int], halves: Halves) -> None:
         if not rows:
             return
         end = self._used + len(rows)
@@ -193,7 +193,7 @@ class _Drawer:
         self._vectors[self._used : end] = halves
         slots = np.arange(self._used, end, dtype=np.int32)
         self._used = end
-        self.shelf.attach(np.array(rows, np.int32), slots, halves)
+        self.table.attach(np.array(rows, np.int32), slots, halves)
 
     def _read(self, place: int, _: int) -> Stored | None:
         document = self._documents[place] if place >= 0 else None

@@ -1,4 +1,4 @@
-"""What the embedded stores share: every verb that reads, over the user's shelf."""
+"""What the embedded stores share: every verb that reads, over the user's table."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..index.vectors import Halves
 from ..protocols import Candidates, Fingerprint, Floats, Query, Stored, Where
 from ..records import KINDS, Message, Record, SessionInfo
 from ..text.keys import dense_key
-from .codec import time_of
-from .plan import half
-from .rows import source_term
-from .shelf import Shelf
-from .view import View
+from .files.codec import time_of
+from .table.plan import half
+from .table.rows import source_term
+from .table.table import Table
+from .table.view import View
 
 
-class ShelfStore(ABC):
+class ReadingStore(ABC):
     """The reading half of a store; see ``protocols.Store`` for the verbs."""
 
     @abstractmethod
-    def _shelf(self, user_id: str) -> Shelf:
-        """Return the user's shelf with every acknowledged commit on it; an empty one for a user without a store."""
+    def _table(self, user_id: str) -> Table:
+        """Return the user's table with every acknowledged commit on it; an empty one for a user without a store."""
 
     @abstractmethod
     def fingerprint(self) -> Fingerprint | None:
@@ -33,65 +33,65 @@ class ShelfStore(ABC):
 
     def revision(self, user_id: str) -> str:
         """Return a token that changes with every write of this user."""
-        return self._shelf(user_id).view.token
+        return self._table(user_id).view.token
 
     def fetch(self, user_id: str, ids: Sequence[str]) -> list[Stored | None]:
         """Return items by message id or record id, in order."""
-        shelf = self._shelf(user_id)
-        view = shelf.view
-        return [shelf.item(row) if row >= 0 else None for row in (shelf.row(id, view) for id in ids)]
+        table = self._table(user_id)
+        view = table.view
+        return [table.item(row) if row >= 0 else None for row in (table.row(id, view) for id in ids)]
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
         """Return what the indexes know of a query."""
-        shelf = self._shelf(user_id)
-        view = shelf.view
+        table = self._table(user_id)
+        view = table.view
         if query.vector is not None and view.vectors is not None:
             check_query_vector(query.vector, view.vectors.dim)
-        return view.candidates(query, lambda id: shelf.row(id, view))
+        return view.candidates(query, lambda id: table.row(id, view))
 
     def resolve(self, user_id: str, keys: Sequence[int]) -> list[Record | None]:
         """Return the records of candidate rows, in order; ``None`` for one that has gone since."""
-        shelf = self._shelf(user_id)
-        return [_record(shelf, row) if row >= 0 else None for row in shelf.rows_of(keys)]
+        table = self._table(user_id)
+        return [_record(table, row) if row >= 0 else None for row in table.rows_of(keys)]
 
     def vectors(self, user_id: str, keys: Sequence[int]) -> Floats:
         """Return the vectors of candidate rows, ``(n, dim)``; a row of nan where there is none."""
-        shelf = self._shelf(user_id)
-        vectors = shelf.view.vectors
+        table = self._table(user_id)
+        vectors = table.view.vectors
         if vectors is None:
             return np.empty((len(keys), 0), np.float32)
-        rows = np.array(shelf.rows_of(keys), np.int32)
+        rows = np.array(table.rows_of(keys), np.int32)
         found = np.full((len(keys), vectors.dim), np.nan, np.float32)
         found[rows >= 0] = vectors.of(rows[rows >= 0])
         return found
 
     def scan(self, user_id: str, where: Where) -> Iterator[Record]:
         """Yield the live records that are meant, in order of writing."""
-        shelf = self._shelf(user_id)
-        view = shelf.view
-        rows = np.flatnonzero(view.matching(where, lambda id: shelf.row(id, view)))
-        return _records(shelf, rows[np.argsort(view.rows["origin"][rows], kind="stable")])
+        table = self._table(user_id)
+        view = table.view
+        rows = np.flatnonzero(view.matching(where, lambda id: table.row(id, view)))
+        return _records(table, rows[np.argsort(view.rows["origin"][rows], kind="stable")])
 
     def messages(
         self, user_id: str, session_id: str, *, limit: int | None = None, before: str | None = None
     ) -> list[Message]:
         """Return a session's messages in order; with ``limit`` the newest, with ``before`` those before an id."""
-        shelf = self._shelf(user_id)
-        view = shelf.view
+        table = self._table(user_id)
+        view = table.view
         rows = _in_session(view, session_id)
         if before is not None:
-            at = np.flatnonzero(rows == shelf.row(before, view))
+            at = np.flatnonzero(rows == table.row(before, view))
             if not len(at):
                 raise NotFoundError(f"session {session_id!r} has no message {before!r}")
             rows = rows[: at[0]]
         if limit is not None:
             rows = rows[max(0, len(rows) - limit) :]
-        items = (shelf.item(row) for row in rows.tolist())
+        items = (table.item(row) for row in rows.tolist())
         return [item.message for item in items if item is not None and item.message is not None]
 
     def sessions(self, user_id: str) -> list[SessionInfo]:
         """Return the user's sessions, the one written to last at the end."""
-        view = self._shelf(user_id).view
+        view = self._table(user_id).view
         rows = np.flatnonzero(view.messages)
         rows = rows[np.argsort(view.rows["session"][rows], kind="stable")]
         if not len(rows):
@@ -107,32 +107,32 @@ class ShelfStore(ABC):
 
     def dependents(self, user_id: str, ids: Sequence[str]) -> list[Record]:
         """Return the live records, turns aside, that name one of the ids among their sources."""
-        shelf = self._shelf(user_id)
-        view = shelf.view
+        table = self._table(user_id)
+        view = table.view
         found = [view.postings.find(source_term(id), view.count)[0] for id in ids]
         if not found:
             return []
         rows = np.unique(np.concatenate(found))
         named = set(ids)
-        resting = _records(shelf, rows[view.records[rows]])
+        resting = _records(table, rows[view.records[rows]])
         return [record for record in resting if named.intersection(record.source_ids)]
 
     def versions(self, user_id: str, id: str) -> list[Record]:
         """Return earlier versions of a record, newest first."""
-        shelf = self._shelf(user_id)
-        row = shelf.row(id, shelf.view)
-        older = list(shelf.lineage(row))[1:]
-        return [record for row in older if (record := _record(shelf, row)) is not None]
+        table = self._table(user_id)
+        row = table.row(id, table.view)
+        older = list(table.lineage(row))[1:]
+        return [record for row in older if (record := _record(table, row)) is not None]
 
     def pending(self, user_id: str, limit: int) -> list[Record]:
         """Return records that have no vector yet, at most ``limit``, in order of writing."""
-        shelf = self._shelf(user_id)
-        view = shelf.view
+        table = self._table(user_id)
+        view = table.view
         rows = np.flatnonzero(view.records & (view.rows["slot"] < 0))[:limit]
-        return list(_records(shelf, rows))
+        return list(_records(table, rows))
 
     def _matched(
-        self, shelf: Shelf, records: Sequence[Record], vectors: Floats, dim: int | None
+        self, table: Table, records: Sequence[Record], vectors: Floats, dim: int | None
     ) -> tuple[list[int], Halves]:
         """Return rows whose text is still that of ``records``, and their vectors as they are kept."""
         if len(records) != len(vectors):
@@ -140,8 +140,8 @@ class ShelfStore(ABC):
         halves = [half(vector, dim) for vector in vectors]
         rows: dict[int, int] = {}
         for position, record in enumerate(records):
-            row = shelf.row(record.id, shelf.view)
-            present = _record(shelf, row) if row >= 0 else None
+            row = table.row(record.id, table.view)
+            present = _record(table, row) if row >= 0 else None
             if present is not None and dense_key(present) == dense_key(record):
                 rows[row] = position
         kept = [halves[position] for position in rows.values()]
@@ -181,13 +181,13 @@ def _in_session(view: View, session_id: str) -> npt.NDArray[np.int64]:
     return rows[np.lexsort((origin, said))]
 
 
-def _record(shelf: Shelf, row: int) -> Record | None:
-    item = shelf.item(row)
+def _record(table: Table, row: int) -> Record | None:
+    item = table.item(row)
     return None if item is None else item.record
 
 
-def _records(shelf: Shelf, rows: npt.NDArray[np.int64]) -> Iterator[Record]:
+def _records(table: Table, rows: npt.NDArray[np.int64]) -> Iterator[Record]:
     for row in rows.tolist():
-        record = _record(shelf, row)
+        record = _record(table, row)
         if record is not None:
             yield record

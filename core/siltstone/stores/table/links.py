@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from ..index.columns import Columns
-from ..records import KINDS
+from ...index.columns import Columns
+from ...records import KINDS
 from .rows import ALIVE
 
 _TURN: Final = KINDS.index("turn")

@@ -1,4 +1,4 @@
-"""One user's folder: their lock, log, vectors and shelf, kept in step."""
+"""One user's folder: their lock, log, vectors and table, kept in step."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
-from . import cache, disk, snapshot
-from .codec import decode
-from .frames import Frame
-from .lock import FileLock
-from .log import Log, Vanished
-from .plan import Planned, Refusals, plan
-from .rows import Item, row_of
-from .shelf import Shelf
-from .vectorfile import VectorFile, drop_others, listed
+from .files import cache, disk
+from .files.codec import decode
+from .files.frames import Frame
+from .files.lock import FileLock
+from .files.log import Log, Vanished
+from .files.vectorfile import VectorFile, drop_others, listed
+from .table import snapshot
+from .table.plan import Planned, Refusals, plan
+from .table.rows import Item, row_of
+from .table.table import Table
 
 _AT_ONCE: Final = 4_096
-"""Items shelved at once while a log is read."""
+"""Items entered at once while a log is read."""
 _LEAST_RUNNING: Final = 2_000
 _LEAST_CLOSING: Final = 256
 """New rows after which a cache is written, in small stores; large ones wait for a share of their size."""
@@ -46,7 +47,7 @@ class Rules:
     segment_size: int
 
 
-class Drawer:
+class UserStore:
     """A user's documents, vectors and indexes, shared by all threads of a process and kept abreast of others."""
 
     def __init__(self, folder: str, user_id: str, rules: Rules, key: bytes) -> None:
@@ -56,7 +57,7 @@ class Drawer:
         self._refusals = Refusals(key)
         self._lock = FileLock(os.path.join(folder, "LOCK"))
         self._turns = RLock()  # writers of this process
-        self._step = RLock()  # whoever brings the shelf up to date
+        self._step = RLock()  # whoever brings the table up to date
         self._alone = False  # this process holds the file lock and is up to date
         self._start()
 
@@ -69,8 +70,8 @@ class Drawer:
             writable=rules.writable,
             segment_size=rules.segment_size,
         )
-        self._log = log  # the shelf knows the log, not the drawer: no cycle keeps files open
-        self.shelf = Shelf(self.user_id, _reader(log, self.user_id), self._step)
+        self._log = log  # the table knows the log, not the user: no cycle keeps files open
+        self.table = Table(self.user_id, _reader(log, self.user_id), self._step)
         self._vectors: VectorFile | None = None
         self._space = -1
         self._unfinished: dict[int, tuple[list[int], set[int]]] = {}
@@ -80,10 +81,10 @@ class Drawer:
 
     # --- reading
 
-    def current(self, space: int) -> Shelf:
-        """Return the shelf with every acknowledged commit on it; ``space`` numbers the embedding space."""
+    def current(self, space: int) -> Table:
+        """Return the table with every acknowledged commit on it; ``space`` numbers the embedding space."""
         if space == self._space and (self._alone or not self._changed()):
-            return self.shelf
+            return self.table
         with self._step:
             if not self._alone or space != self._space:
                 self._catch_up(space)
@@ -92,7 +93,7 @@ class Drawer:
                     self.mend(space)
                 except SiltstoneError as exc:  # reading goes on; the next write, or the next open, tries again
                     self._notes.append(f"what a killed writer left could not be cleared up: {exc}")
-        return self.shelf
+        return self.table
 
     def _changed(self) -> bool:
         try:
@@ -117,7 +118,7 @@ class Drawer:
             self._restore(space)
         for news in self._log.read():
             for segment, places in news.moved.items():
-                self.shelf.relocate(segment, places)
+                self.table.relocate(segment, places)
             self._apply(news.frames)
         if space != self._space:
             self._use(space)
@@ -130,18 +131,18 @@ class Drawer:
         if found is None or found[0]["terms"] != tokenize.VERSION or not self._log.resume(found[0]["log"]):
             return
         values, arrays = found
-        snapshot.unpack(self.shelf, values, arrays)
+        snapshot.unpack(self.table, values, arrays)
         self._kept = values["count"]
         if values["space"] == space:
             self._space = space
             self._find_vectors()
             if self._vectors is not None:
                 self._vectors.skip(values["slots"])
-                self.shelf.index_vectors()
+                self.table.index_vectors()
 
     def _use(self, space: int) -> None:
         """Turn to the vectors of an embedding space."""
-        self.shelf.drop_vectors()
+        self.table.drop_vectors()
         self._space, self._vectors = space, None
         if self._rules.writable and os.path.isdir(self.folder):
             drop_others(self.folder, space)
@@ -162,20 +163,20 @@ class Drawer:
                 items.append(Item(found.number, place, document.get("o", found.number), stored, row_of(stored)))
                 if len(items) < _AT_ONCE:
                     continue
-            self.shelf.add(items)
+            self.table.add(items)
             items = []
             if "x" in document:
                 self._hide(found.number, document["x"], document["h"])
             elif "y" in document:
                 self._unfinished.pop(document["y"], None)
-        self.shelf.add(items)
+        self.table.add(items)
 
     def _hide(self, number: int, removed: list[int], hashes: list[str]) -> None:
-        places = self.shelf.rows["place"]
-        segments = {int(places[row]) >> 32 for row in self.shelf.rows_of(removed) if row >= 0 and places[row] >= 0}
+        places = self.table.rows["place"]
+        segments = {int(places[row]) >> 32 for row in self.table.rows_of(removed) if row >= 0 and places[row] >= 0}
         self._removals += 1
-        self.shelf.remove(removed)
-        self.shelf.refused.update(hashes)
+        self.table.remove(removed)
+        self.table.refused.update(hashes)
         if removed:  # what is unreadable may hold the words too
             self._unfinished[number] = (removed, segments | self._log.damaged())
 
@@ -184,13 +185,13 @@ class Drawer:
         if self._vectors is None:
             return
         for found in self._vectors.news():
-            rows = np.array(self.shelf.rows_of(found.numbers.tolist()), np.int32)
+            rows = np.array(self.table.rows_of(found.numbers.tolist()), np.int32)
             fits = rows >= 0
-            fits[fits] = self.shelf.rows["text_hash"][rows[fits]] == found.hashes[fits]
-            self.shelf.attach(rows[fits], found.slots[fits], found.halves[fits])
+            fits[fits] = self.table.rows["text_hash"][rows[fits]] == found.hashes[fits]
+            self.table.attach(rows[fits], found.slots[fits], found.halves[fits])
 
     def _publish(self) -> None:
-        self.shelf.publish(f"{self._log.born}-{self._log.next_number:x}")
+        self.table.publish(f"{self._log.born}-{self._log.next_number:x}")
 
     # --- writing
 
@@ -232,7 +233,7 @@ class Drawer:
         """Write all items or none; on disk when it returns."""
         with self._exclusive(space):
             planned = plan(
-                self.shelf,
+                self.table,
                 puts,
                 expect,
                 refusals=self._refusals,
@@ -241,7 +242,7 @@ class Drawer:
             )
             if planned.items:
                 self._write(planned.items)
-            return Commit(self.shelf.view.token, planned.skipped)
+            return Commit(self.table.view.token, planned.skipped)
 
     def _write(self, items: Sequence[Planned]) -> None:
         vectors = [(item, half) for item in items if (half := self._vector(item)) is not None]
@@ -252,51 +253,51 @@ class Drawer:
             slots = self._file(halves.shape[1]).append(numbers, hashes, halves)
         places = self._log.append([item.document for item in items])
         with self._step:
-            self.shelf.add([item.at(place) for item, place in zip(items, places, strict=True)])
-            rows = np.array(self.shelf.rows_of([item.number for item, _ in vectors]), np.int32)
-            self.shelf.attach(rows, slots, halves)
+            self.table.add([item.at(place) for item, place in zip(items, places, strict=True)])
+            rows = np.array(self.table.rows_of([item.number for item, _ in vectors]), np.int32)
+            self.table.attach(rows, slots, halves)
             self._publish()
 
-    def put_vectors(self, match: Callable[[Shelf, int | None], tuple[list[int], Halves]], space: int) -> int:
+    def put_vectors(self, match: Callable[[Table, int | None], tuple[list[int], Halves]], space: int) -> int:
         """Append late vectors of the rows that ``match`` finds; a note in the log tells other processes."""
         with self._exclusive(space):
-            rows, halves = match(self.shelf, self._dim)
+            rows, halves = match(self.table, self._dim)
             if rows:
                 self._attach(rows, halves)
             return len(rows)
 
     def _attach(self, rows: list[int], halves: Halves) -> None:
-        numbers = self.shelf.rows["number"][rows].tolist()
-        hashes = self.shelf.rows["text_hash"][rows].tolist()
+        numbers = self.table.rows["number"][rows].tolist()
+        hashes = self.table.rows["text_hash"][rows].tolist()
         file = self._file(halves.shape[1])
         slots = file.append(numbers, hashes, halves)
         if self._rules.durable:
             file.sync()
         self._log.append([orjson.dumps({"g": len(rows)})], sync=False)
         with self._step:
-            self.shelf.attach(np.array(rows, np.int32), slots, halves)
+            self.table.attach(np.array(rows, np.int32), slots, halves)
             self._publish()
 
     def remove(self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int) -> str:
         """Remove items for good: hidden at once, then taken out of every file."""
         with self._exclusive(space):
-            view = self.shelf.view
-            rows = [older for id in ids for older in self.shelf.lineage(self.shelf.row(id, view))]
-            numbers = sorted({int(self.shelf.rows["number"][row]) for row in rows})
+            view = self.table.view
+            rows = [older for id in ids for older in self.table.lineage(self.table.row(id, view))]
+            numbers = sorted({int(self.table.rows["number"][row]) for row in rows})
             hashes = self._refusals.hashes(transcripts)
             if numbers:
                 self._mark()
             if numbers or hashes:
                 self._note_removal(numbers, hashes)
                 self._finish()
-            return self.shelf.view.token
+            return self.table.view.token
 
     def refuse(self, hashes: Set[str], space: int) -> str:
         """Take on what an earlier folder of the user refuses."""
         with self._exclusive(space):
-            if fresh := sorted(hashes - self.shelf.refused):
+            if fresh := sorted(hashes - self.table.refused):
                 self._note_removal([], fresh)
-            return self.shelf.view.token
+            return self.table.view.token
 
     def _note_removal(self, numbers: list[int], hashes: list[str]) -> None:
         number = self._log.next_number
@@ -318,7 +319,7 @@ class Drawer:
                 fresh, places = self._log.rewrite(segment, set(removed))
                 with self._step:
                     self._log.install(fresh)
-                    self.shelf.relocate(segment, places)
+                    self.table.relocate(segment, places)
             self._log.append([orjson.dumps({"y": number})], sync=False)
             with self._step:
                 del self._unfinished[number]
@@ -332,19 +333,19 @@ class Drawer:
 
     def is_due(self, *, closing: bool = False) -> bool:
         """Return whether a new cache is worth its writing: it saves the next open from reading new rows again."""
-        rows = self.shelf.view.count
+        rows = self.table.view.count
         new = rows - self._kept
         return new >= (max(_LEAST_CLOSING, rows // 100) if closing else max(_LEAST_RUNNING, rows // 16))
 
     def keep(self) -> None:
         """Write the cache. Writers wait only while the picture is taken and while the file is written."""
         with self._step:
-            self._kept = self.shelf.view.count  # whatever comes of it, not again at once
+            self._kept = self.table.view.count  # whatever comes of it, not again at once
         try:
             with self._exclusive(self._space):
                 log, removals, state = self._log, self._removals, self._log.state()
                 slots = 0 if self._vectors is None else self._vectors.known
-                picture = snapshot.take(self.shelf)
+                picture = snapshot.take(self.table)
             values, arrays = snapshot.pack(picture)
             values |= {"log": state, "space": self._space, "slots": slots, "terms": tokenize.VERSION}
             with self._exclusive(self._space):
@@ -354,7 +355,7 @@ class Drawer:
             found = cache.read(self.folder)
             with self._step:
                 if found is not None and found[0]["log"] == state and log is self._log:
-                    snapshot.rebase(self.shelf, picture, found[1])
+                    snapshot.rebase(self.table, picture, found[1])
         except (Vanished, FileNotFoundError):
             return  # the user was removed
         except SiltstoneError as exc:
@@ -376,13 +377,13 @@ class Drawer:
     def _vector(self, item: Planned) -> Halves | None:
         if item.vector is not None or item.reuse < 0 or self._vectors is None:
             return item.vector
-        found = self._vectors.gather(self.shelf.rows["slot"][[item.reuse]])[0]
+        found = self._vectors.gather(self.table.rows["slot"][[item.reuse]])[0]
         return None if np.isnan(found[0]) else found
 
     def _file(self, dim: int) -> VectorFile:
         if self._vectors is None:
             self._vectors = VectorFile(self.folder, self._space, dim, writable=self._rules.writable)
-            self.shelf.gather = self._vectors.gather
+            self.table.gather = self._vectors.gather
         return self._vectors
 
     @property

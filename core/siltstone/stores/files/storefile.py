@@ -12,8 +12,8 @@ from zlib import crc32
 
 import orjson
 
-from ..errors import StoreCorruptedError, StoreVersionError
-from ..protocols import Fingerprint
+from ...errors import StoreCorruptedError, StoreVersionError
+from ...protocols import Fingerprint
 from . import disk
 from .disk import File
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from ..errors import BackendUnavailableError, ConfigurationError, ReadOnlyError, SiltstoneError
+from ...errors import BackendUnavailableError, ConfigurationError, ReadOnlyError, SiltstoneError
 
 FILE_MODE: Final = 0o600
 FOLDER_MODE: Final = 0o700

@@ -10,11 +10,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..index.postings import Snapshot
-from ..index.vectors import Vectors
-from ..protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
-from ..records import KINDS, micros
-from ..text.traits import ASKS
+from ...index.postings import Snapshot
+from ...index.vectors import Vectors
+from ...protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
+from ...records import KINDS, micros
+from ...text.traits import ASKS
 from .rows import MESSAGE, RECORD, metadata_term
 
 _LEXICAL_DEPTH: Final = 500

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..index.columns import Columns
-from ..index.ids import Ids, IdTable
-from ..index.postings import Block, Postings
-from ..index.vectors import CodedVectors, Halves, Rows, Vectors
-from ..protocols import Stored
-from ..records import TURN_PREFIX
+from ...index.columns import Columns
+from ...index.ids import Ids, IdTable
+from ...index.postings import Block, Postings
+from ...index.vectors import CodedVectors, Halves, Rows, Vectors
+from ...protocols import Stored
+from ...records import TURN_PREFIX
 from .links import Links
 from .rows import ALIVE, RECORD, SPEC, Item
 from .view import Names, View
@@ -27,7 +27,7 @@ _AT_ONCE: Final = 32_768
 """Vectors read at once."""
 
 
-class Shelf:
+class Table:
     """The writer's side: applies commits, keeps the indexes, publishes views."""
 
     def __init__(
@@ -54,8 +54,8 @@ class Shelf:
         self.view = self._view("empty")
 
     @classmethod
-    def empty(cls, user_id: str) -> Shelf:
-        """Return the shelf of a user who has nothing."""
+    def empty(cls, user_id: str) -> Table:
+        """Return the table of a user who has nothing."""
         return cls(user_id, lambda place, number: None)
 
     def restore(

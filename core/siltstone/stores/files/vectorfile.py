@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from ..index.vectors import Halves, Rows
+from ...index.vectors import Halves, Rows
 from . import disk
 from .disk import File
 

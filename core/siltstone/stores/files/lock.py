@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 from weakref import WeakSet
 
-from ..errors import ConfigurationError, StoreLockedError
+from ...errors import ConfigurationError, StoreLockedError
 from .disk import File
 
 _FIRST_WAIT: Final = 0.0005

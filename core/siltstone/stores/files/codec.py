@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import orjson
 
-from ..errors import InvalidInputError
-from ..protocols import Stored
-from ..records import Message, Record, micros, turn_of
+from ...errors import InvalidInputError
+from ...protocols import Stored
+from ...records import Message, Record, micros, turn_of
 
 _KEYS: Final = {
     "text": "c",

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from ..errors import SiltstoneError
+from ...errors import SiltstoneError
 from . import disk
 from .disk import File
 from .frames import Damage, Frame, frame, is_unfinished, parse, scan, size_of

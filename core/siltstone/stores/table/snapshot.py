@@ -1,4 +1,4 @@
-"""A shelf as arrays, for the cache, and back. Names of what was removed are left out; so are its postings."""
+"""A table as arrays, for the cache, and back. Names of what was removed are left out; so are its postings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..index.columns import Columns
-from ..index.ids import Ids, IdTable
-from ..index.postings import Block, Postings, merge
-from ..index.vectors import CodedVectors
+from ...index.columns import Columns
+from ...index.ids import Ids, IdTable
+from ...index.postings import Block, Postings, merge
+from ...index.vectors import CodedVectors
 from .rows import ALIVE, SPEC
-from .shelf import Shelf
+from .table import Table
 from .view import Names
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -27,7 +27,7 @@ _BESIDE: Final = ("previous", "following")
 
 @dataclass(frozen=True)
 class Picture:
-    """A shelf at one moment; taken quickly, turned into arrays at leisure."""
+    """A table at one moment; taken quickly, turned into arrays at leisure."""
 
     columns: Mapping[str, npt.NDArray[Any]]
     blocks: tuple[Block, ...]
@@ -46,18 +46,18 @@ class Picture:
         return len(self.columns["number"])
 
 
-def take(shelf: Shelf) -> Picture:
-    """Return a picture of the shelf. No one may be writing."""
-    view = shelf.view
-    shelf.postings.seal()
+def take(table: Table) -> Picture:
+    """Return a picture of the table. No one may be writing."""
+    view = table.view
+    table.postings.seal()
     columns = {name: cells.copy() if name in _CHANGING else cells for name, cells in view.rows.items()}
     return Picture(
         columns,
-        shelf.postings.snapshot().blocks,
-        shelf.ids.table(view.alive),
+        table.postings.snapshot().blocks,
+        table.ids.table(view.alive),
         tuple(view.sessions.names),
         tuple(view.speakers.names),
-        tuple(sorted(shelf.refused)),
+        tuple(sorted(table.refused)),
         None if view.vectors is None else view.vectors.coded(),
         view.total,
         view.words,
@@ -115,8 +115,8 @@ def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
     return values, arrays
 
 
-def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
-    """Put what a cache holds on an empty shelf."""
+def unpack(table: Table, values: Mapping[str, Any], arrays: Arrays) -> None:
+    """Put what a cache holds on an empty table."""
     count = values["count"]
     columns: Arrays = {}
     for name, dtype in SPEC.items():
@@ -140,7 +140,7 @@ def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
         starts = values["coded"]["starts"]
         parts = tuple(arrays[f"coded.{n}"] for n in range(len(starts)))
         coded = CodedVectors(values["coded"]["dim"], tuple(starts), parts, arrays["coded.rows"], arrays["coded.mean"])
-    shelf.restore(
+    table.restore(
         Columns(SPEC, columns),
         Ids(_ids(arrays)),
         Postings([block] if len(block.hashes) else []),
@@ -152,9 +152,9 @@ def unpack(shelf: Shelf, values: Mapping[str, Any], arrays: Arrays) -> None:
     )
 
 
-def rebase(shelf: Shelf, picture: Picture, arrays: Arrays) -> None:
-    """Let a shelf use the mapped arrays that were made from its picture. No one may be writing."""
-    shelf.rebase(picture.blocks, _block(arrays), _ids(arrays), picture.count)
+def rebase(table: Table, picture: Picture, arrays: Arrays) -> None:
+    """Let a table use the mapped arrays that were made from its picture. No one may be writing."""
+    table.rebase(picture.blocks, _block(arrays), _ids(arrays), picture.count)
 
 
 def _block(arrays: Arrays) -> Block:

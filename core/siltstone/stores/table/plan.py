@@ -9,14 +9,14 @@ from hashlib import blake2b
 
 import numpy as np
 
-from ..errors import ConflictError, InvalidInputError
-from ..index.vectors import Halves
-from ..protocols import Floats, Put, Refusal, Stored
-from ..records import KINDS, ROLES, TURN_PREFIX, Message
-from ..text.keys import dense_key
-from .codec import encode
+from ...errors import ConflictError, InvalidInputError
+from ...index.vectors import Halves
+from ...protocols import Floats, Put, Refusal, Stored
+from ...records import KINDS, ROLES, TURN_PREFIX, Message
+from ...text.keys import dense_key
+from ..files.codec import encode
 from .rows import MESSAGE, Item, Row, row_of
-from .shelf import Shelf
+from .table import Table
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Planned:
         return int(self.row.cells["text_hash"])
 
     def at(self, place: int) -> Item:
-        """Return the item as it is shelved once its document lies at ``place``."""
+        """Return the item as it is entered once its document lies at ``place``."""
         return Item(self.number, place, self.origin, self.stored, self.row)
 
 
@@ -84,7 +84,7 @@ class Refusals:
 
 
 def plan(
-    shelf: Shelf,
+    table: Table,
     puts: Sequence[Put],
     expect: Mapping[str, int] | None,
     *,
@@ -96,9 +96,9 @@ def plan(
 
     Raises ``ConflictError`` where ``expect`` does not hold, ``InvalidInputError`` for what cannot be stored.
     """
-    view = shelf.view
+    view = table.view
     for id, version in (expect or {}).items():
-        row = shelf.row(id, view)
+        row = table.row(id, view)
         stored = int(view.rows["version"][row]) if row >= 0 else 0
         if stored != version:
             what = f"version {stored}" if stored else "absent"
@@ -107,9 +107,9 @@ def plan(
     items: list[Planned] = []
     skipped: list[str] = []
     for put in puts:
-        _check(put, shelf.user_id)
+        _check(put, table.user_id)
         id = put.id
-        row = shelf.row(id, view)
+        row = table.row(id, view)
         if row >= 0 and (put.message is None) == bool(view.rows["flags"][row] & MESSAGE):
             raise InvalidInputError(f"{id!r} is the id of a message and cannot be that of another record, or reversely")
         if id in fresh:
@@ -118,14 +118,14 @@ def plan(
             version, origin = int(view.rows["version"][row]), int(view.rows["origin"][row])
         else:
             version, origin = 0, first + len(items)
-        if not version and put.message is not None and refusals.refuses(shelf.refused, put.message, put.supplied_id):
+        if not version and put.message is not None and refusals.refuses(table.refused, put.message, put.supplied_id):
             skipped.append(id)
             continue
         stored_item = Stored(version + 1, put.record, put.message, put.supplied_id)
         vector = None if put.vector is None else half(put.vector, dim)
         if vector is not None and dim is None:
             dim = len(vector)
-        reuse = row if vector is None and row >= 0 and id not in fresh and _same_text(shelf, row, stored_item) else -1
+        reuse = row if vector is None and row >= 0 and id not in fresh and _same_text(table, row, stored_item) else -1
         fresh[id] = (version + 1, origin)
         document = encode(stored_item, origin)
         items.append(Planned(first + len(items), origin, stored_item, document, row_of(stored_item), vector, reuse))
@@ -143,10 +143,10 @@ def half(vector: Floats, dim: int | None) -> Halves:
     return (values / norm).astype(np.float16)
 
 
-def _same_text(shelf: Shelf, row: int, item: Stored) -> bool:
-    if item.record is None or shelf.rows["slot"][row] < 0:
+def _same_text(table: Table, row: int, item: Stored) -> bool:
+    if item.record is None or table.rows["slot"][row] < 0:
         return False
-    before = shelf.item(row)
+    before = table.item(row)
     return before is not None and before.record is not None and dense_key(before.record) == dense_key(item.record)
 
 

@@ -1,4 +1,4 @@
-"""What a row of a shelf holds: the columns, and how an item becomes one row and its terms."""
+"""What a row of a table holds: the columns, and how an item becomes one row and its terms."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..protocols import UNKNOWN, Stored
-from ..records import KINDS, ROLES, Record, micros
-from ..text.keys import lexical_key, text_hash
-from ..text.tokenize import terms
-from ..text.traits import traits
-from .codec import canonical
+from ...protocols import UNKNOWN, Stored
+from ...records import KINDS, ROLES, Record, micros
+from ...text.keys import lexical_key, text_hash
+from ...text.tokenize import terms
+from ...text.traits import traits
+from ..files.codec import canonical
 
 SPEC: Final = {
     "number": "i8",  # of the frame: the row's key, ascending
@@ -42,7 +42,7 @@ SPEC: Final = {
     "slot": "i4",  # where the vector lies, or -1
     "common": "f4",
 }
-"""The columns of a shelf and their types."""
+"""The columns of a table and their types."""
 ALIVE: Final = np.iinfo(np.int32).max
 """``died`` of a row that is alive."""
 NEVER: Final = np.iinfo(np.int64).max
@@ -57,7 +57,7 @@ _ROLE: Final = {role: code for code, role in enumerate(ROLES)}
 
 @dataclass(frozen=True)
 class Item:
-    """An item to be shelved: number and place of its frame, the number of its first version, and its row."""
+    """An item to be entered: number and place of its frame, the number of its first version, and its row."""
 
     number: int
     place: int
