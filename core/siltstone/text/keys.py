@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from datetime import datetime
 from hashlib import blake2b
@@ -13,7 +12,7 @@ from .language import is_chinese
 from .words import MONTHS
 
 _UNDATED: Final = ("document", "item", "summary")  # when they were stored says nothing about what they tell
-_PUNCTUATION: Final = re.compile(r"[\s.,;:!…\"'`“”‘’«»()\[\]{}<>~*_\-–—、。〈〉《》「」『』【】·]+")
+_BLANKED: Final = str.maketrans(dict.fromkeys(".,;:!…\"'`“”‘’«»()[]{}<>~*_-–—、。〈〉《》「」『』【】·", " "))
 
 
 def lexical_key(record: Record) -> str:
@@ -46,7 +45,7 @@ def text_hash(text: str) -> int:
     Question marks, signs and emoji count: "You won" and "You won?" are two things.
     """
     normal = unicodedata.normalize("NFKC", text).casefold()
-    bare = _PUNCTUATION.sub(" ", normal).strip() or normal
+    bare = " ".join(normal.translate(_BLANKED).split()) or normal
     digest = blake2b(bare.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 

@@ -12,6 +12,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import snowballstemmer
@@ -79,21 +80,37 @@ def query_terms(text: str) -> tuple[str, ...]:
 
 
 def _stream(text: str) -> Iterator[str]:
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    """Yield the terms piece by piece: no token holds a space, and most pieces have been seen before."""
+    pieces = unicodedata.normalize("NFKC", text).casefold().split()
+    return chain.from_iterable(
+        [_terms_of_piece(piece) if len(piece) <= MAX_WORD and piece.isascii() else _terms_in(piece) for piece in pieces]
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms_of_piece(piece: str) -> tuple[str, ...]:
+    return tuple(_terms_in(piece))
+
+
+def _terms_in(piece: str) -> Iterator[str]:
+    for match in _TOKEN.finditer(piece):
         token = match.group()
-        if len(token) <= MAX_WORD:
-            yield from _terms_of(token)
-        elif _SPACELESS_RUN.fullmatch(token):
-            yield from _long_run(token)
+        if _SPACELESS_RUN.match(token):
+            yield from _terms_of_run(token)
         else:
-            yield from _terms_of(token[:MAX_WORD])
+            yield from _terms_of_word(token[:MAX_WORD])
 
 
-@lru_cache(maxsize=100_000)
-def _terms_of(token: str) -> tuple[str, ...]:
-    """Return the terms of one token; each rule sees the token alone, so that results can be kept."""
-    if _SPACELESS_RUN.match(token):
-        return (*_grams(token), *_months(token))
+def _terms_of_run(run: str) -> Iterator[str]:
+    shared: dict[str, str] = {}  # a long run repeats itself: keep one string of each pair
+    for gram in _grams(run):
+        yield shared.setdefault(gram, gram)
+    yield from _months(run)
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms_of_word(token: str) -> tuple[str, ...]:
+    """Return the terms of one word, number or sign; each rule sees it alone, so that results can be kept."""
     if token[0].isdigit():
         return _numeral(token)
     if not token[0].isalpha():
@@ -135,13 +152,6 @@ def _grams(run: str) -> Iterator[str]:
         previous = character
 
 
-def _long_run(run: str) -> Iterator[str]:
-    shared: dict[str, str] = {}  # a long run repeats itself: keep one string of each pair
-    for gram in _grams(run):
-        yield shared.setdefault(gram, gram)
-    yield from _months(run)
-
-
 def _months(run: str) -> list[str]:
     return [CHINESE_MONTHS[month] for month in _MONTH_IN_HAN.findall(run)] if "月" in run else []
 
@@ -179,18 +189,25 @@ def _plain(word: str) -> str:
     return bare if bare.isascii() else word
 
 
-_ASKS: Final = re.compile(
-    r"[?？]|(?:吗|嗎|呢)[\s。!！~～]*$"
-    r"|^\W*(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|can|could|will|would|should"
+_ENDS_ASKING: Final = re.compile(r"(?:吗|嗎|呢)[\s。!！~～]*$")
+_BEGINS_ASKING: Final = re.compile(
+    r"\W*(?:what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|can|could|will|would|should"
     r"|have|has)\s+(?:i|you|we|he|she|it|they|the|my|your|his|her|our|their|is|are|was|were|do|does|did|many|much"
-    r"|often|long|to)\b"
-    r"|^(?!.*(?:没有?什么|都|也|无论|不管)).{0,40}"
-    r"(?:什么|什麼|怎么|怎麼|哪里|哪儿|哪个|哪些|哪天|哪年|几号|多少|是不是|有没有|谁)[^。！!]*$",
+    r"|often|long|to)\b",
     re.IGNORECASE,
+)
+_ASKS_IN_CHINESE: Final = re.compile(
+    r"(?!.*(?:没有?什么|都|也|无论|不管)).{0,40}"
+    r"(?:什么|什麼|怎么|怎麼|哪里|哪儿|哪个|哪些|哪天|哪年|几号|多少|是不是|有没有|谁)[^。！!]*$"
 )
 _ASKS_WITHIN: Final = 4_000  # characters
 
 
 def is_question(text: str) -> bool:
     """Return whether the text asks something, by its marks and question words, in English or Chinese."""
-    return _ASKS.search(text[-_ASKS_WITHIN:]) is not None
+    text = text[-_ASKS_WITHIN:]
+    if "?" in text or "？" in text or _BEGINS_ASKING.match(text):
+        return True
+    if text.isascii():
+        return False
+    return _ENDS_ASKING.search(text) is not None or _ASKS_IN_CHINESE.match(text) is not None

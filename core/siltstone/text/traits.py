@@ -18,16 +18,17 @@ NAMES: Final = 8
 
 _READ: Final = 20_000  # characters: traits are those of ordinary messages, not of books
 _DAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_TIME: Final = re.compile(
+_TIME: Final = re.compile(  # of lower-cased text: three times as fast as a pattern that ignores case
     r"\b(?:yesterday|today|tonight|tomorrow|recently|since|weekend|(?:19|20)\d\d"
     rf"|(?:last|this|next) (?:night|week|month|year|summer|winter|spring|fall|autumn|morning|{_DAY})|{_DAY}"
     r"|(?:an?|one|two|three|four|five|six|\d+|few|couple of) (?:day|week|month|year)s? ago"
     r"|january|february|march|april|june|july|august|september|october|november|december)"
-    r"|[昨前今明后]天|[上下这]周|[上下这]个?(?:星期|月)|[去今明前]年|\d[月号日]|周末|星期"
-    r"|[一二三四五六两几\d](?:天|周|个月|年)前|最近",
-    re.IGNORECASE,
 )
-_NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+|[\"“”《「]")
+_TIME_IN_CHINESE: Final = re.compile(
+    r"[昨前今明后]天|[上下这]周|[上下这]个?(?:星期|月)|[去今明前]年|\d[月号日]|周末|星期"
+    r"|[一二三四五六两几\d](?:天|周|个月|年)前|最近"
+)
+_NAME: Final = re.compile(r"[A-Z](?<=[a-z,;:] [A-Z])[a-z]+|[\"“”《「]")  # what can be skipped to stands first
 _ENDS_ASKING: Final = re.compile(r"(?:[?？][\s\"”’')）]*|(?:吗|嗎|呢)\s*)(?:\[[^\]]*\])?$")  # a caption may follow
 
 
@@ -37,7 +38,7 @@ def traits(text: str) -> int:
     bits = ASKS if is_question(text) else 0
     if _ENDS_ASKING.search(text[-400:].rstrip()):
         bits |= ASKS_LAST
-    if _TIME.search(text):
+    if _TIME.search(text.lower()) or (not text.isascii() and _TIME_IN_CHINESE.search(text)):
         bits |= SPEAKS_OF_TIME
     if _NAME.search(text):
         bits |= NAMES
