@@ -17,6 +17,7 @@ from .bench import bench
 from .demo import demo
 from .read import context, search, sessions, show, stats
 from .upkeep import forget, reembed
+from .whole import audit
 from .write import add, remember
 
 app = typer.Typer(
@@ -26,7 +27,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, add, remember, search, context, sessions, show, stats, forget, reembed):
+for command in (demo, add, remember, search, context, sessions, show, stats, forget, reembed, audit):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -4,7 +4,8 @@
 
     store/
       STORE                            format, secret of the hashes, embedding space; two copies
-      LOCK                             taken while STORE is replaced
+      LOCK                             taken while STORE is replaced or AUDIT grows
+      AUDIT                            what was forgotten, restored and repaired: ids and counts, no text
       users/ab/<name>-<hash>/
         LOCK                           the writer of this user
         docs.000001.jsonl              framed documents: the truth
@@ -38,9 +39,10 @@ from ..errors import (
 )
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
 from ..records import Record
-from .files import disk, storefile
+from .files import auditfile, disk, storefile
+from .files.auditfile import Deed
 from .files.lock import FileLock
-from .files.log import Vanished, read_user, refused_in
+from .files.log import Vanished, read_header, read_user, refused_in
 from .files.storefile import StoreFile, user_folder
 from .files.vectorfile import drop_others
 from .reading import ReadingStore, check_user_id, counts
@@ -121,9 +123,8 @@ class FolderStore(ReadingStore):
         if transcripts or (not everything and self._exists(user_id)):
             chosen = () if everything else ids
             self._writing(user_id, lambda user: user.remove(chosen, transcripts, store.space))
-        if everything:
-            self._remove_user(user_id, store)
-        self._empty_trash()
+        moved = self._remove_user(user_id, store) if everything else None
+        self._empty_trash({} if moved is None else {moved: user_id})
         if everything and self._left:
             raise BackendUnavailableError(
                 f"{user_id!r} was removed and no reader sees anything of it, but files are left in {self._trash} "
@@ -278,41 +279,58 @@ class FolderStore(ReadingStore):
             for name in sorted(os.listdir(os.path.join(users, group))):
                 yield os.path.join(users, group, name)
 
-    def _remove_user(self, user_id: str, store: StoreFile) -> None:
-        """Move a user's folder out of sight, to be deleted from there."""
+    def _remove_user(self, user_id: str, store: StoreFile) -> str | None:
+        """Move a user's folder out of sight, to be deleted from there; return its name in the trash."""
         folder = self._folder(user_id)
         if not os.path.isdir(folder):
-            return
+            return None
         disk.make_folder(self._trash)
+        name = secrets.token_hex(8)
         try:
             with self._user(user_id, store).held(store.space):
-                disk.rename(folder, os.path.join(self._trash, secrets.token_hex(8)))
+                disk.rename(folder, os.path.join(self._trash, name))
                 disk.sync_folder(os.path.dirname(folder))
         except (Vanished, FileNotFoundError):
             pass  # another process was faster
         self._drop(user_id)
+        return name
 
-    def _empty_trash(self) -> None:
-        """Delete removed users, each once what it refuses has gone over to the user's folder; note what is left."""
+    def _empty_trash(self, known: Mapping[str, str] | None = None) -> None:
+        """Delete removed users; note what is left.
+
+        Each goes once what it refuses has gone over to the user's folder, and its removal into the audit. ``known``:
+        whose some of the folders are.
+        """
         left: list[SiltstoneError] = []
         for name in os.listdir(self._trash) if os.path.isdir(self._trash) else []:
             folder = os.path.join(self._trash, name)
             try:
-                self._carry_refusals(folder)
+                self._note_erasure(folder, (known or {}).get(name))
                 left += disk.remove_tree(folder)
             except SiltstoneError as exc:
                 left.append(exc)
         self._left = left
 
-    def _carry_refusals(self, folder: str) -> None:
+    def _note_erasure(self, folder: str, user_id: str | None) -> None:
         try:
-            user_id = read_user(folder)
-            refused = set() if user_id is None else refused_in(folder, user_id)
+            header = read_header(folder)
+            user_id = header.user_id if header is not None else user_id
+            if user_id is None:
+                return
+            refused, documents = refused_in(folder, user_id)
         except (Vanished, FileNotFoundError):
-            return  # another process deletes it, and has carried them over before
-        if user_id is not None and refused:
+            return  # another process deletes it, and has done this before
+        if refused:
             space = self._settings().space
             self._writing(user_id, lambda user: user.refuse(refused, space))
+        deed = Deed(
+            "erase",
+            user_id=user_id,
+            hashes=tuple(sorted(refused)),
+            counts={"documents": documents},
+            key=auditfile.key_of(user_id, "" if header is None else header.born, os.path.basename(folder)),
+        )
+        auditfile.append(self._root, [deed], durable=self._rules.durable, timeout=self._rules.lock_timeout)
 
     def _finish_removals(self) -> None:
         """Open the users whose removals a killed process left half done; opening makes up for it."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import orjson
@@ -16,7 +17,8 @@ from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
-from .files import cache, disk
+from .files import auditfile, cache, disk
+from .files.auditfile import Deed
 from .files.codec import decode
 from .files.frames import Frame
 from .files.lock import FileLock
@@ -47,6 +49,15 @@ class Rules:
     segment_size: int
 
 
+@dataclass(frozen=True)
+class Removal:
+    """A removal whose words are still in files: numbers of frames, segments to rewrite, and its own frame."""
+
+    numbers: list[int]
+    segments: set[int]
+    note: Mapping[str, Any]
+
+
 class UserStore:
     """A user's documents, vectors and indexes, shared by all threads of a process and kept abreast of others."""
 
@@ -74,7 +85,7 @@ class UserStore:
         self.table = Table(self.user_id, _reader(log, self.user_id), self._step)
         self._vectors: VectorFile | None = None
         self._space = -1
-        self._unfinished: dict[int, tuple[list[int], set[int]]] = {}
+        self._unfinished: dict[int, Removal] = {}
         self._notes: list[str] = []
         self._removals = 0
         self._kept = 0  # rows in the cache
@@ -166,19 +177,20 @@ class UserStore:
             self.table.add(items)
             items = []
             if "x" in document:
-                self._hide(found.number, document["x"], document["h"])
+                self._hide(found.number, document)
             elif "y" in document:
                 self._unfinished.pop(document["y"], None)
         self.table.add(items)
 
-    def _hide(self, number: int, removed: list[int], hashes: list[str]) -> None:
+    def _hide(self, number: int, note: Mapping[str, Any]) -> None:
+        removed: list[int] = note["x"]
         places = self.table.rows["place"]
         segments = {int(places[row]) >> 32 for row in self.table.rows_of(removed) if row >= 0 and places[row] >= 0}
         self._removals += 1
         self.table.remove(removed)
-        self.table.refused.update(hashes)
+        self.table.refused.update(note["h"])
         if removed:  # what is unreadable may hold the words too
-            self._unfinished[number] = (removed, segments | self._log.damaged())
+            self._unfinished[number] = Removal(removed, segments | self._log.damaged(), note)
 
     def _attach_news(self) -> None:
         self._find_vectors()
@@ -282,13 +294,14 @@ class UserStore:
         """Remove items for good: hidden at once, then taken out of every file."""
         with self._exclusive(space):
             view = self.table.view
-            rows = [older for id in ids for older in self.table.lineage(self.table.row(id, view))]
+            known = [id for id in ids if self.table.row(id, view) >= 0]
+            rows = [older for id in known for older in self.table.lineage(self.table.row(id, view))]
             numbers = sorted({int(self.table.rows["number"][row]) for row in rows})
             hashes = self._refusals.hashes(transcripts)
             if numbers:
                 self._mark()
             if numbers or hashes:
-                self._note_removal(numbers, hashes)
+                self._note_removal(numbers, hashes, known)
                 self._finish()
             return self.table.view.token
 
@@ -299,32 +312,48 @@ class UserStore:
                 self._note_removal([], fresh)
             return self.table.view.token
 
-    def _note_removal(self, numbers: list[int], hashes: list[str]) -> None:
+    def _note_removal(self, numbers: list[int], hashes: list[str], ids: Sequence[str] = ()) -> None:
         number = self._log.next_number
-        self._log.append([orjson.dumps({"x": numbers, "h": hashes})])
+        note: dict[str, Any] = {"x": numbers, "h": hashes}
+        if ids:
+            note |= {"ids": ids, "t": time.time_ns() // 1_000}
+        self._log.append([orjson.dumps(note)])
         with self._step:
-            self._hide(number, numbers, hashes)
+            self._hide(number, note)
             self._publish()
 
     def _finish(self) -> None:
-        """Take what was removed out of every file."""
+        """Take what was removed out of every file, and write it down in the audit."""
         if not self._unfinished:
             return
         cache.discard(self.folder)
         self._kept = 0
-        for number, (removed, segments) in list(self._unfinished.items()):
+        for number, removal in list(self._unfinished.items()):
             if self._vectors is not None:
-                self._vectors.erase(np.array(removed, np.int64))
-            for segment in sorted(segments & set(self._log.segments)):
-                fresh, places = self._log.rewrite(segment, set(removed))
+                self._vectors.erase(np.array(removal.numbers, np.int64))
+            for segment in sorted(removal.segments & set(self._log.segments)):
+                fresh, places = self._log.rewrite(segment, set(removal.numbers))
                 with self._step:
                     self._log.install(fresh)
                     self.table.relocate(segment, places)
+            self._audit(number, removal.note)
             self._log.append([orjson.dumps({"y": number})], sync=False)
             with self._step:
                 del self._unfinished[number]
                 self._publish()
         disk.unlink(self._marker)
+
+    def _audit(self, number: int, note: Mapping[str, Any]) -> None:
+        deed = Deed(
+            "forget",
+            note.get("t") or time.time_ns() // 1_000,
+            self.user_id,
+            tuple(note.get("ids", ())),
+            tuple(note["h"]),
+            {"items": len(note.get("ids", ())), "versions": len(note["x"])},
+            auditfile.key_of(self.user_id, self._log.born, number),
+        )
+        auditfile.append(self._rules.root, [deed], durable=self._rules.durable, timeout=self._rules.lock_timeout)
 
     def _mark(self) -> None:
         """Note that this user is to be opened at the next start, should we not come to the end."""

@@ -325,24 +325,44 @@ class Log:
         return os.path.join(self._folder, f"docs.{number:06d}.jsonl")
 
 
-def read_user(folder: str) -> str | None:
-    """Return the id that a user's folder names, from the first segment whose head checks."""
+@dataclass(frozen=True)
+class Header:
+    """What the head of a segment says: whose it is, and which life of that user's folder."""
+
+    user_id: str
+    born: str
+
+
+def read_header(folder: str) -> Header | None:
+    """Return what a user's folder names, from the first segment whose head checks."""
     for number in _numbers(folder):
         found = parse(File(os.path.join(folder, f"docs.{number:06d}.jsonl")).read(0, 1 << 16))
         if found is not None and not found.number:
-            return str(orjson.loads(found.document)["user"])
+            document = orjson.loads(found.document)
+            return Header(str(document["user"]), str(document["born"]))
     return None
 
 
-def refused_in(folder: str, user_id: str) -> set[str]:
-    """Return the hashes of what a user's folder refuses, as far as it can be read; nothing is written."""
+def read_user(folder: str) -> str | None:
+    """Return the id that a user's folder names, if a head checks."""
+    header = read_header(folder)
+    return None if header is None else header.user_id
+
+
+def refused_in(folder: str, user_id: str) -> tuple[set[str], int]:
+    """Return the hashes of what a user's folder refuses, as far as it can be read, and its number of documents.
+
+    Nothing is written.
+    """
     hashes: set[str] = set()
+    documents = 0
     log = Log(folder, user_id, durable=False, writable=False, segment_size=0)
     for news in log.read():
         for _, found in news.frames:
+            documents += found.document.startswith(b'{"i":')
             if found.document.startswith(b'{"x":'):
                 hashes.update(orjson.loads(found.document)["h"])
-    return hashes
+    return hashes, documents
 
 
 def _numbers(folder: str) -> list[int]:

@@ -33,6 +33,11 @@ class StoreFile:
     format: int = FORMAT
     damaged: bool = False
 
+    @property
+    def identity(self) -> str:
+        """What tells this store, its copies and its backups from every other one; gives nothing away."""
+        return blake2b(b"identity", key=self.secret, digest_size=8).hexdigest()
+
     def user_key(self, user_id: str) -> bytes:
         """Return the key of a user's hashes."""
         return blake2b(user_id.encode(), key=self.secret, digest_size=16).digest()

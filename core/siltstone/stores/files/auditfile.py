@@ -1,0 +1,131 @@
+"""``AUDIT``: what was done to a store, a framed line per deed, only ever appended to. It holds no text of a memory.
+
+A line is a frame whose number is the deed's key. What a killed process had begun is finished by another one, which
+may write the same line again; whoever reads takes each key once. The first frame, of number 0, names the store.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+import orjson
+
+from . import disk, storefile
+from .disk import File
+from .frames import Damage, Frame, frame, is_unfinished, scan
+from .lock import FileLock
+
+NAME: Final = "AUDIT"
+_PIECE: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One line: ``at`` in microseconds since 1970, ids, counts, and the hashes of what is refused since.
+
+    ``key``: the same for the same deed, however often it is written.
+    """
+
+    action: str
+    at: int = field(default_factory=lambda: time.time_ns() // 1_000)
+    user_id: str | None = None
+    ids: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    key: int = field(default_factory=lambda: secrets.randbits(63) | 1)
+
+
+def key_of(*parts: object) -> int:
+    """Return the key of a deed that these parts tell from every other one."""
+    hashed = blake2b(orjson.dumps([str(part) for part in parts]), digest_size=8).digest()
+    return int.from_bytes(hashed, "little") >> 1 | 1
+
+
+def append(root: str, deeds: Iterable[Deed], *, durable: bool, timeout: float) -> None:
+    """Write lines, on disk when it returns. Takes the store's lock, which may be taken while a user's is held."""
+    lines = b"".join(frame(deed.key, _packed(deed), True) for deed in deeds)
+    if not lines:
+        return
+    lock = FileLock(os.path.join(root, "LOCK"))
+    lock.acquire(timeout)
+    try:
+        file = File(os.path.join(root, NAME), write=True, create=True)
+        end = _mended_end(file)
+        if not file.size:
+            lines = frame(0, orjson.dumps({"audit": storefile.read(root).identity}), True) + lines
+            if durable:
+                disk.sync_folder(root)
+        elif end and file.read(end - 1, 1) != b"\n":
+            lines = b"\n" + lines  # damage is no torn write: it stays, and lines go on behind it
+        file.write(lines, end)
+        if durable:
+            file.sync()
+    finally:
+        lock.release()
+
+
+def read(root: str) -> Iterator[Deed]:
+    """Yield the deeds in the order of writing, each once; damaged lines are left out."""
+    seen: set[int] = set()
+    for piece in pieces(root):
+        if isinstance(piece, Frame) and piece.number and piece.number not in seen:
+            seen.add(piece.number)
+            yield _unpacked(piece)
+
+
+def identity(root: str) -> str | None:
+    """Return the identity of the store that the file belongs to, or ``None`` where none can be read."""
+    for piece in pieces(root):
+        if isinstance(piece, Frame) and not piece.number:
+            return str(orjson.loads(piece.document)["audit"])
+    return None
+
+
+def pieces(root: str) -> Iterator[Frame | Damage]:
+    """Yield what lies in the file, damage included; nothing where there is none."""
+    try:
+        file = File(os.path.join(root, NAME))
+    except FileNotFoundError:
+        return
+    yield from scan(file.read(0, file.size))
+
+
+def _mended_end(file: File) -> int:
+    """Return where the next line goes, behind the last one; what a killed writer left of a line is cut off."""
+    end = start = file.size
+    tail = b""
+    while start and b"\n" not in tail:
+        start = max(0, start - _PIECE)
+        tail = file.read(start, end - start)
+    rest = tail[tail.rfind(b"\n") + 1 :]
+    if rest and is_unfinished(rest):
+        end -= len(rest)
+        file.truncate(end)
+    return end
+
+
+def _packed(deed: Deed) -> bytes:
+    line: dict[str, object] = {"a": deed.action, "t": deed.at}
+    for name, value in (("u", deed.user_id), ("i", deed.ids), ("h", deed.hashes), ("n", deed.counts)):
+        if value:
+            line[name] = value
+    return orjson.dumps(line)
+
+
+def _unpacked(found: Frame) -> Deed:
+    line = orjson.loads(found.document)
+    return Deed(
+        line["a"],
+        line["t"],
+        line.get("u"),
+        tuple(line.get("i", ())),
+        tuple(line.get("h", ())),
+        line.get("n", {}),
+        found.number,
+    )
