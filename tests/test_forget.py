@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from siltstone import InvalidInputError, Message, NotFoundError, TieredMemory
+from siltstone.protocols import Put
+from siltstone.records import Record
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
 from siltstone.testing import HashEmbedder, WordCounter
@@ -215,3 +217,21 @@ def test_ids_of_nothing_are_left_out_of_the_report(tmp_path: Path) -> None:
         (id,) = memory.add([("user", "I keep bees.")], session_id="s")
         assert memory.forget(ids=id).messages == (id,)
         assert memory.forget(ids=id).messages == ()
+
+
+def test_a_job_goes_along_unnamed(tmp_path: Path) -> None:
+    """What waits or has failed for a message goes with it, a model's raw answer included, and no report names it."""
+    folder = tmp_path / "m"
+    with TieredMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        a, b = memory.add([("user", "The word is a secret."), ("user", "I keep bees.")], session_id="s")
+        store = FolderStore(folder)
+        job = Record(
+            id="job:1", kind="job", text=f"no JSON: {CANARY}", source_ids=(a, b), created_at=MAY, stored_at=MAY
+        )
+        store.commit("default", [Put(job)])
+        store.close()
+        report = memory.forget(ids=[a])
+        assert (report.records, report.derived, report.partial) == ((f"turn:{a}",), (), ())
+        assert files_with(folder, CANARY) == []
+        with pytest.raises(InvalidInputError):
+            memory.records(kinds="job")

@@ -124,7 +124,8 @@ class Where:
     """Which rows of a user are meant; conditions are joined by AND.
 
     ``since`` and ``until`` bound ``Record.time`` (when it happened, else when it was said), both inclusive.
-    ``metadata`` compares top-level values for equality. ``now`` hides what has expired by then.
+    ``metadata`` compares top-level values for equality. ``now`` hides what has expired by then. Records of a hidden
+    kind (``records.HIDDEN_KINDS``) are meant only where ``kinds`` names it.
     """
 
     kinds: tuple[str, ...] | None = None
@@ -306,6 +307,9 @@ class StoreStats:
 class Store(Protocol):
     """Messages, records and their indexes for many users. Every call names one user; nothing crosses users.
 
+    A record of a hidden kind is versioned, fetched and removed like any other, and scanned and found as a dependent;
+    no search meets it, no statistics count it, and it gets no vector.
+
     Methods are thread-safe. Reads see every commit acknowledged before they began, by any process.
     """
 
@@ -356,7 +360,10 @@ class Store(Protocol):
         """Return the user's sessions, the one written to last at the end."""
 
     def dependents(self, user_id: str, ids: Sequence[str]) -> list[Record]:
-        """Return the live records, turns aside, that name one of the ids among their sources, there or gone."""
+        """Return the live records, turns aside, that name one of the ids among their sources, there or gone.
+
+        Records of a hidden kind are among them.
+        """
 
     def versions(self, user_id: str, id: str) -> list[Record]:
         """Return earlier versions of a record, newest first."""

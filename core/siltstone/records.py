@@ -15,6 +15,9 @@ from .errors import InvalidInputError
 
 ROLES: Final = ("system", "user", "assistant", "tool")
 KINDS: Final = ("turn", "profile", "event", "fact", "summary", "insight", "document", "item")
+HIDDEN_KINDS: Final = ("job",)
+"""Kinds of records that are the memory's own affairs, not memories: stored, and gone with what they rest on, but never
+searched, listed, counted or embedded. A job is work on some messages that is under way, or that has failed."""
 TURN_PREFIX: Final = "turn:"
 """Ids of turn records are this prefix and the message's stored id; supplied ids may not begin with it."""
 

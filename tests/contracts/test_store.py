@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -669,3 +670,54 @@ def test_turn_fields_that_differ_are_kept(store: Store) -> None:
     (stored,) = store.fetch("u", ["a"])
     assert stored is not None
     assert stored.record == record
+
+
+# --- the memory's own affairs
+
+
+def job(id: str = "j", **fields: Any) -> Put:
+    """Return a record of the hidden kind, resting on the message ``m``."""
+    return known(id, "the model's answer", kind="job", source_ids=("m",), **fields)
+
+
+def test_a_job_is_fetched_scanned_and_versioned(store: Store) -> None:
+    """A record of a hidden kind is there for whoever names its id, its kind or its source, with a version to expect."""
+    store.commit("u", [said("m", "hello"), job(metadata={"state": "open"})])
+    store.commit("u", [job(version=2, metadata={"state": "done"})], expect={"j": 1})
+    with pytest.raises(ConflictError):
+        store.commit("u", [job()], expect={"j": 1})
+    (stored,) = store.fetch("u", ["j"])
+    assert stored is not None
+    assert stored.record is not None
+    assert (stored.version, stored.record.metadata) == (2, {"state": "done"})
+    assert [record.id for record in store.scan("u", Where(kinds=("job",)))] == ["j"]
+    assert list(store.scan("u", Where(kinds=("job",), metadata={"state": "open"}))) == []
+    assert [record.id for record in store.dependents("u", ["m"])] == ["j"]
+
+
+def test_a_job_is_no_memory(store: Store) -> None:
+    """Nothing that lists, counts, searches or embeds meets a record of a hidden kind."""
+    store.commit("u", [said("m", "hello")])
+    before = store.stats("u")
+    store.commit("u", [job()])
+    after = store.stats("u")
+    assert (after.records, after.kinds, after.pending_vectors) == (before.records, before.kinds, before.pending_vectors)
+    assert [record.id for record in store.scan("u", Where())] == ["turn:m"]
+    assert [record.id for record in store.pending("u", 9)] == ["turn:m"]
+    assert list(found(store, store.candidates("u", asked("answer")))) == ["turn:m"]
+    assert list(found(store, store.candidates("u", asked("answer", kinds=("job",))))) == []
+    with pytest.raises(InvalidInputError):
+        store.commit("u", [dataclasses.replace(job("k"), vector=vector(1))])
+
+
+def test_a_job_goes_for_good(store: Store) -> None:
+    """Removed like any other record, and gone at the next opening of a folder, too."""
+    store.commit("u", [said("m", "hello"), job(), job("k")])
+    store.remove("u", ["j"])
+    assert [record.id for record in store.scan("u", Where(kinds=("job",)))] == ["k"]
+    if isinstance(store, FolderStore):
+        store.close()
+        again = FolderStore(Path(store.location))
+        assert [record.id for record in again.scan("u", Where(kinds=("job",)))] == ["k"]
+        assert again.stats("u").records == 1
+        again.close()

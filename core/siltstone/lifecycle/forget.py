@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..protocols import Refusal, Store, Stored, Where
-from ..records import ForgetReport, Message, Record, message_id, unique
+from ..records import HIDDEN_KINDS, ForgetReport, Message, Record, message_id, unique
 
 
 def forget(
@@ -22,7 +22,7 @@ def forget(
     """
     targets = _targets(store, user_id, ids, where, everything)
     names = [id for s in targets for id in _names(s)]
-    derived, partial = _derived(store, user_id, names)
+    derived, partial, hidden = _derived(store, user_id, names)
     report = ForgetReport(
         messages=unique(s.message.id for s in targets if s.message is not None and s.message.id is not None),
         records=unique([s.record.id for s in targets if s.record is not None] + [r.id for r in (*derived, *partial)]),
@@ -32,7 +32,7 @@ def forget(
     )
     if dry_run or not (report.messages or report.records or everything):
         return report
-    items = unique([*report.messages, *(message_id(id) for id in report.records)])
+    items = unique([*report.messages, *(message_id(id) for id in report.records), *(job.id for job in hidden)])
     transcripts = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
     store.remove(user_id, items, transcripts=transcripts, everything=everything)
     return _remove_late(store, user_id, names, report)
@@ -45,11 +45,11 @@ def _remove_late(store: Store, user_id: str, names: Sequence[str], report: Forge
     """
     gone = [*names, *report.derived, *report.partial]
     while True:
-        derived, partial = _derived(store, user_id, gone)
+        derived, partial, hidden = _derived(store, user_id, gone)
         late = [record.id for record in (*derived, *partial)]
-        if not late:
+        if not late and not hidden:
             return report
-        store.remove(user_id, late)
+        store.remove(user_id, [*late, *(job.id for job in hidden)])
         gone += late
         report = replace(
             report,
@@ -103,8 +103,11 @@ def _silent_messages(store: Store, user_id: str, where: Where) -> Iterator[Messa
             yield message
 
 
-def _derived(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Record], list[Record]]:
-    """Follow ``source_ids`` from the ids of what goes: records resting only on it, and records resting partly on it."""
+def _derived(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Record], list[Record], list[Record]]:
+    """Follow ``source_ids`` from the ids of what goes.
+
+    Return the records resting only on it, those resting partly on it, and those of a hidden kind.
+    """
     known = set(names)
     derived: dict[str, Record] = {}
     partial: dict[str, Record] = {}
@@ -119,7 +122,11 @@ def _derived(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Rec
     for id, record in list(partial.items()):
         if all(source in known for source in record.source_ids):
             derived[id] = partial.pop(id)
-    return list(derived.values()), list(partial.values())
+    hidden = [job for found in (derived, partial) for job in list(found.values()) if job.kind in HIDDEN_KINDS]
+    for job in hidden:
+        derived.pop(job.id, None)
+        partial.pop(job.id, None)
+    return list(derived.values()), list(partial.values()), hidden
 
 
 def _names(stored: Stored) -> Iterator[str]:

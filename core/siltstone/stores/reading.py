@@ -114,7 +114,7 @@ class ReadingStore(ABC):
             return []
         rows = np.unique(np.concatenate(found))
         named = set(ids)
-        resting = _records(table, rows[view.records[rows]])
+        resting = _records(table, rows[(view.records | view.hidden)[rows]])
         return [record for record in resting if named.intersection(record.source_ids)]
 
     def versions(self, user_id: str, id: str) -> list[Record]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ConflictError, InvalidInputError
 from ...index.vectors import Halves
 from ...protocols import Floats, Put, Refusal, Stored
-from ...records import KINDS, ROLES, TURN_PREFIX, Message
+from ...records import HIDDEN_KINDS, KINDS, ROLES, TURN_PREFIX, Message
 from ...text.keys import dense_key
 from ..files.codec import encode
 from .rows import MESSAGE, Item, Row, row_of
@@ -162,7 +162,7 @@ def _check(put: Put, user_id: str) -> None:
         if message.role not in ROLES:
             raise InvalidInputError(f"role {message.role!r} is none of {', '.join(ROLES)}")
     if record is not None:
-        if not record.id or record.kind not in KINDS:
+        if not record.id or record.kind not in (*KINDS, *HIDDEN_KINDS):
             raise InvalidInputError(f"record {record.id!r} needs an id and one of the kinds {', '.join(KINDS)}")
         if record.user_id != user_id:
             raise InvalidInputError(f"record {record.id!r} belongs to {record.user_id!r}, not to {user_id!r}")
@@ -170,5 +170,5 @@ def _check(put: Put, user_id: str) -> None:
             raise InvalidInputError(f"the turn record of message {message.id!r} cannot have the id {record.id!r}")
         if message is None and record.id.startswith(TURN_PREFIX):
             raise InvalidInputError(f"record {record.id!r}: ids that begin with {TURN_PREFIX!r} belong to messages")
-    if put.vector is not None and record is None:
-        raise InvalidInputError("a vector needs a record")
+    if put.vector is not None and (record is None or record.kind in HIDDEN_KINDS):
+        raise InvalidInputError("a vector needs a record, of a kind that is searched")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...protocols import UNKNOWN, Stored
-from ...records import KINDS, ROLES, Record, micros
+from ...records import HIDDEN_KINDS, KINDS, ROLES, Record, micros
 from ...text.keys import lexical_key, text_hash
 from ...text.tokenize import terms
 from ...text.traits import traits
@@ -48,10 +48,12 @@ ALIVE: Final = np.iinfo(np.int32).max
 NEVER: Final = np.iinfo(np.int64).max
 """``expires_at`` of a row that does not expire."""
 RECORD: Final = 1
-"""Flag of a row that can be found."""
+"""Flag of a row that can be found: a record, unless its kind is hidden."""
 MESSAGE: Final = 2
 """Flag of a row that is a message of a session."""
-_KIND: Final = {kind: code for code, kind in enumerate(KINDS)}
+_KIND: Final = {kind: code for code, kind in enumerate((*KINDS, *HIDDEN_KINDS))}
+FIRST_HIDDEN: Final = len(KINDS)
+"""Codes of hidden kinds begin here."""
 _ROLE: Final = {role: code for code, role in enumerate(ROLES)}
 
 
@@ -102,11 +104,12 @@ def source_term(source_id: str) -> str:
 def row_of(stored: Stored) -> Row:
     """Return the row of an item."""
     message, record = stored.message, stored.record
-    words = terms(lexical_key(record)) if record is not None else []
+    found = record is not None and record.kind not in HIDDEN_KINDS
+    words = terms(lexical_key(record)) if record is not None and found else []
     cells: dict[str, Any] = {
         "died": ALIVE,
         "version": stored.version,
-        "flags": (RECORD if record is not None else 0) | (MESSAGE if message is not None else 0),
+        "flags": (RECORD if found else 0) | (MESSAGE if message is not None else 0),
         "kind": -1,
         "role": -1,
         "said_at": UNKNOWN,

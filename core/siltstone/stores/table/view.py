@@ -13,9 +13,9 @@ import numpy.typing as npt
 from ...index.postings import Snapshot
 from ...index.vectors import Vectors
 from ...protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
-from ...records import KINDS, micros
+from ...records import HIDDEN_KINDS, KINDS, micros
 from ...text.traits import ASKS
-from .rows import MESSAGE, RECORD, metadata_term
+from .rows import FIRST_HIDDEN, MESSAGE, RECORD, metadata_term
 
 _LEXICAL_DEPTH: Final = 500
 """Rows matched by words whose cosine is computed too, where not all are; the best by a rough score."""
@@ -87,6 +87,12 @@ class View:
         return records
 
     @cached_property
+    def hidden(self) -> Bools:
+        """Whether each row is a live record of a hidden kind, ``(n,)``."""
+        hidden: Bools = self.alive & (self.rows["kind"] >= FIRST_HIDDEN)
+        return hidden
+
+    @cached_property
     def messages(self) -> Bools:
         """Whether each row is a live message, ``(n,)``."""
         messages: Bools = self.alive & ((self.rows["flags"] & MESSAGE) != 0)
@@ -111,7 +117,9 @@ class View:
         rows = self.rows
         mask: Bools = self.records.copy()
         if where.kinds is not None:
-            mask &= np.isin(rows["kind"], [KINDS.index(kind) for kind in where.kinds if kind in KINDS])
+            every = (*KINDS, *HIDDEN_KINDS)
+            mask |= self.hidden
+            mask &= np.isin(rows["kind"], [every.index(kind) for kind in where.kinds if kind in every])
         if where.session_id is not None:
             code = self.sessions.known(where.session_id)
             mask &= rows["session"] == code if code >= 0 else False
@@ -137,7 +145,7 @@ class View:
     def candidates(self, query: Query, find: Callable[[str], int]) -> Candidates:
         """Return what the indexes know of a query; see ``protocols.Candidates``."""
         rows, n = self.rows, self.count
-        eligible = self.matching(query.where, find)
+        eligible = self.matching(query.where, find) & self.records
         postings = tuple(self._live(*self.postings.find(term, n)) for term in query.terms)
         if query.vector is None or self.vectors is None:
             dense = np.full(n, np.nan, np.float32)
