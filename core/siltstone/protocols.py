@@ -145,12 +145,15 @@ class Put:
     ``record`` is ``None`` for a message with nothing to search for; ``message`` is ``None`` for a record that is
     not a turn. An item whose id exists becomes its next version (the caller counts ``record.version``).
     ``vector`` is the record's row, if it is known already. ``supplied_id`` is the caller's id of the message.
+    ``restores`` says that the item comes from a copy made earlier: then it is skipped if an item of its id was
+    forgotten, whereas a caller may write anew under that id.
     """
 
     record: Record | None = None
     message: Message | None = None
     vector: Floats | None = None
     supplied_id: str | None = None
+    restores: bool = False
 
     @property
     def id(self) -> str:
@@ -175,10 +178,11 @@ class Stored:
 class Refusal:
     """What a forgotten message of a session would be recognised by, were it sent again: the supplied id, the text.
 
-    Either alone is enough; an id is never taken for a text, nor a text for an id.
+    Either alone is enough; an id is never taken for a text, nor a text for an id. Without a session it is the stored
+    id of any item, refused to a ``Put`` that ``restores``.
     """
 
-    session_id: str
+    session_id: str | None = None
     id: str | None = None
     text: str | None = None
 
@@ -321,7 +325,7 @@ class Store(Protocol):
         """Write all items or none; on disk when it returns.
 
         ``expect`` maps item ids to the version that must still be the stored one (0: absent); otherwise
-        ``ConflictError`` and nothing is written.
+        ``ConflictError`` and nothing is written. What was forgotten is skipped, and with it what rests on it.
         """
 
     def remove(
@@ -329,9 +333,12 @@ class Store(Protocol):
     ) -> str:
         """Remove items for good by id, from documents, vectors and indexes; return the new revision.
 
-        Messages that match one of ``transcripts`` are refused if sent again. With ``everything`` the user's whole
-        store goes, except what is refused.
+        What matches one of ``transcripts`` is refused if sent again. With ``everything`` the user's whole store goes,
+        except what is refused.
         """
+
+    def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:
+        """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
 
     def revision(self, user_id: str) -> str:
         """Return a token that changes with every write of this user."""
@@ -350,6 +357,9 @@ class Store(Protocol):
 
     def scan(self, user_id: str, where: Where) -> Iterator[Record]:
         """Yield the live records that are meant, in order of writing."""
+
+    def items(self, user_id: str) -> Iterator[tuple[Stored, ...]]:
+        """Yield everything that a user has, in order of first writing: each item's versions, the oldest first."""
 
     def messages(
         self, user_id: str, session_id: str, *, limit: int | None = None, before: str | None = None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from items import DIM, NOON, asked, known, said, space, vector
 from siltstone.errors import ConflictError, InvalidInputError, NotFoundError
-from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Refusal, Store, Where
+from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Refusal, Store, Stored, Where
 from siltstone.records import KINDS, Message, Record, replace
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
@@ -721,3 +721,53 @@ def test_a_job_goes_for_good(store: Store) -> None:
         assert [record.id for record in again.scan("u", Where(kinds=("job",)))] == ["k"]
         assert again.stats("u").records == 1
         again.close()
+
+
+# --- whole items, for copies of a store
+
+
+def test_items_come_with_all_their_versions(store: Store) -> None:
+    """Everything of a user is yielded once, in order of first writing, messages without a turn among it."""
+    store.commit("u", [said("a", "一"), Put(message=Message("tool", "42", id="t", session_id="s", created_at=NOON))])
+    store.commit("u", [known("f", "old"), said("b", "b")])
+    store.commit("u", [said("a", "二", version=2), known("f", "new", version=2)])
+    store.commit("u", [said("a", "三", version=3)])
+    store.remove("u", ["b"])
+
+    def text(item: Stored) -> str:
+        return item.message.content if item.message else item.record.text if item.record else ""
+
+    assert [[text(item) for item in items] for items in store.items("u")] == [
+        ["一", "二", "三"],
+        ["42"],
+        ["old", "new"],
+    ]
+    assert [[item.version for item in items] for items in store.items("u")] == [[1, 2, 3], [1], [1, 2]]
+    assert list(store.items("nobody")) == []
+
+
+def test_a_copy_brings_no_forgotten_item_back(store: Store) -> None:
+    """A put that restores is skipped if its id was forgotten; one that does not restore is a new item."""
+    store.commit("u", [known("f", "the word")])
+    store.remove("u", ["f"], transcripts=[Refusal(id="f")])
+    copy = dataclasses.replace(known("f", "the word"), restores=True)
+    assert store.refused("u", [copy, known("g", "other")]) == ("f",)
+    assert store.commit("u", [copy], expect={"f": 0}).skipped == ("f",)
+    assert store.fetch("u", ["f"]) == [None]
+    assert store.commit("u", [known("f", "anew")]).skipped == ()
+    assert store.refused("u", [copy]) == ()
+
+
+def test_what_rests_on_a_skipped_item_is_skipped(store: Store) -> None:
+    """A commit that brings a forgotten message and a record made of it stores neither, versions included."""
+    store.commit("u", [said("m", "the word")])
+    store.remove("u", ["m"], transcripts=[Refusal("s", id="m")])
+    puts = [
+        said("m", "changed"),
+        said("m", "again"),
+        known("r", "of it", source_ids=("turn:m",)),
+        known("q", "of that", source_ids=("r",)),
+    ]
+    assert store.refused("u", puts) == ("m", "r", "q")
+    assert store.commit("u", [*puts, known("k", "kept")]).skipped == ("m", "r", "q")
+    assert [record.id for record in store.scan("u", Where())] == ["k"]

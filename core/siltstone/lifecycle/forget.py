@@ -6,7 +6,7 @@ that rested only on what was forgotten from those that rested partly on somethin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..protocols import Refusal, Store, Stored, Where
@@ -34,6 +34,7 @@ def forget(
         return report
     items = unique([*report.messages, *(message_id(id) for id in report.records), *(job.id for job in hidden)])
     transcripts = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
+    transcripts += _copies(r.id for r in (*derived, *partial))
     store.remove(user_id, items, transcripts=transcripts, everything=everything)
     return _remove_late(store, user_id, names, report)
 
@@ -49,7 +50,7 @@ def _remove_late(store: Store, user_id: str, names: Sequence[str], report: Forge
         late = [record.id for record in (*derived, *partial)]
         if not late and not hidden:
             return report
-        store.remove(user_id, [*late, *(job.id for job in hidden)])
+        store.remove(user_id, [*late, *(job.id for job in hidden)], transcripts=_copies(late))
         gone += late
         report = replace(
             report,
@@ -129,6 +130,11 @@ def _derived(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Rec
     return list(derived.values()), list(partial.values()), hidden
 
 
+def _copies(ids: Iterable[str]) -> list[Refusal]:
+    """Return what keeps copies of the items (exports, backups) from bringing them back."""
+    return [Refusal(id=id) for id in ids]
+
+
 def _names(stored: Stored) -> Iterator[str]:
     if stored.message is not None and stored.message.id is not None:
         yield stored.message.id
@@ -137,13 +143,20 @@ def _names(stored: Stored) -> Iterator[str]:
 
 
 def _transcript(store: Store, user_id: str, stored: Stored) -> Iterator[Refusal]:
-    """Yield what a re-sent transcript of the message would be recognised by: its id, and every text it ever had."""
+    """Yield what a re-sent transcript of the message would be recognised by: its id, and every text it ever had.
+
+    What no transcript would show is recognised in copies of the store, by its stored id.
+    """
     message = stored.message
     if message is None or message.session_id is None:
+        assert stored.record is not None
+        yield from _copies([stored.record.id])
         return
     text = message.content if message.content.strip() else None
     if stored.supplied_id is not None or text is not None:
         yield Refusal(message.session_id, stored.supplied_id, text)
+    elif message.id is not None:
+        yield from _copies([message.id])
     if stored.version > 1 and message.id is not None:
         for text in unique(record.text for record in store.versions(user_id, message.id)):
             if text.strip():

@@ -46,6 +46,7 @@ from .files.log import Vanished, read_header, read_user, refused_in
 from .files.storefile import StoreFile, user_folder
 from .files.vectorfile import drop_others
 from .reading import ReadingStore, check_user_id, counts
+from .table.plan import Refusals, refused_of
 from .table.table import Table
 from .user import UNFINISHED, Rules, UserStore
 
@@ -131,6 +132,11 @@ class FolderStore(ReadingStore):
                 f"({self._left[0]}): the next forget() or open of the store deletes them, once the disk lets it"
             ) from self._left[0]
         return self.revision(user_id)
+
+    def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:
+        """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
+        secret = self._settings().user_key(user_id)
+        return tuple(refused_of(self._table(user_id), puts, Refusals(secret)))
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
         """Return what the indexes know of a query."""

@@ -17,7 +17,7 @@ from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, Stored, Store
 from ..records import Record
 from .files.codec import decode
 from .reading import ReadingStore, check_user_id, counts
-from .table.plan import Planned, Refusals, plan
+from .table.plan import Planned, Refusals, plan, refused_of
 from .table.table import Table
 
 LOCATION: Final = ":memory:"
@@ -66,6 +66,11 @@ class RamStore(ReadingStore):
             if user.table.refused or user_id in self._users:
                 self._users[user_id] = user
             return user.table.view.token
+
+    def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:
+        """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
+        with self._lock:
+            return tuple(refused_of(self._table(user_id), puts, self._refusals))
 
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""

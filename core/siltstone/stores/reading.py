@@ -72,6 +72,16 @@ class ReadingStore(ABC):
         rows = np.flatnonzero(view.matching(where, lambda id: table.row(id, view)))
         return _records(table, rows[np.argsort(view.rows["origin"][rows], kind="stable")])
 
+    def items(self, user_id: str) -> Iterator[tuple[Stored, ...]]:
+        """Yield everything that a user has, in order of first writing: each item's versions, the oldest first."""
+        table = self._table(user_id)
+        view = table.view
+        rows = np.flatnonzero(view.alive)
+        for row in rows[np.argsort(view.rows["origin"][rows], kind="stable")].tolist():
+            if (newest := table.item(row)) is not None:  # else forgotten meanwhile, or damaged
+                older = [item for at in table.lineage(row) if at != row and (item := table.item(at)) is not None]
+                yield (*reversed(older), newest)
+
     def messages(
         self, user_id: str, session_id: str, *, limit: int | None = None, before: str | None = None
     ) -> list[Message]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ConflictError, InvalidInputError
 from ...index.vectors import Halves
 from ...protocols import Floats, Put, Refusal, Stored
-from ...records import HIDDEN_KINDS, KINDS, ROLES, TURN_PREFIX, Message
+from ...records import HIDDEN_KINDS, KINDS, ROLES, TURN_PREFIX, message_id
 from ...text.keys import dense_key
 from ..files.codec import encode
 from .rows import MESSAGE, Item, Row, row_of
@@ -61,20 +61,24 @@ class Refusals:
     def hashes(self, transcripts: Iterable[Refusal]) -> list[str]:
         """Return what to remember of what is to be refused."""
         return [
-            self._hash(kind, refusal.session_id, value)
+            self._hash("item" if refusal.session_id is None else kind, refusal.session_id or "", value)
             for refusal in transcripts
             for kind, value in (("id", refusal.id), ("text", refusal.text))
             if value is not None
         ]
 
-    def refuses(self, refused: set[str], message: Message, supplied_id: str | None) -> bool:
-        """Return whether a message is one that was forgotten."""
+    def refuses(self, refused: set[str], put: Put) -> bool:
+        """Return whether an item is one that was forgotten."""
         if not refused:
             return False
-        session = message.session_id or ""
-        if supplied_id is not None and self._hash("id", session, supplied_id) in refused:
+        if put.restores and self._hash("item", "", put.id) in refused:
             return True
-        return self._hash("text", session, message.content) in refused
+        if put.message is None:
+            return False
+        session = put.message.session_id or ""
+        if put.supplied_id is not None and self._hash("id", session, put.supplied_id) in refused:
+            return True
+        return self._hash("text", session, put.message.content) in refused
 
     def _hash(self, kind: str, session: str, value: str) -> str:
         if kind == "text":
@@ -105,10 +109,12 @@ def plan(
             raise ConflictError(f"item {id!r} is {what}, not version {version}; nothing was stored: read it and retry")
     fresh: dict[str, tuple[int, int]] = {}  # versions within this commit
     items: list[Planned] = []
-    skipped: list[str] = []
+    skipped = refused_of(table, puts, refusals)
     for put in puts:
         _check(put, table.user_id)
         id = put.id
+        if id in skipped:
+            continue
         row = table.row(id, view)
         if row >= 0 and (put.message is None) == bool(view.rows["flags"][row] & MESSAGE):
             raise InvalidInputError(f"{id!r} is the id of a message and cannot be that of another record, or reversely")
@@ -118,9 +124,6 @@ def plan(
             version, origin = int(view.rows["version"][row]), int(view.rows["origin"][row])
         else:
             version, origin = 0, first + len(items)
-        if not version and put.message is not None and refusals.refuses(table.refused, put.message, put.supplied_id):
-            skipped.append(id)
-            continue
         stored_item = Stored(version + 1, put.record, put.message, put.supplied_id)
         vector = None if put.vector is None else half(put.vector, dim)
         if vector is not None and dim is None:
@@ -130,6 +133,18 @@ def plan(
         document = encode(stored_item, origin)
         items.append(Planned(first + len(items), origin, stored_item, document, row_of(stored_item), vector, reuse))
     return Plan(tuple(items), tuple(skipped))
+
+
+def refused_of(table: Table, puts: Sequence[Put], refusals: Refusals) -> dict[str, None]:
+    """Return the ids of the items that are not written because they were forgotten, or rest on one of these."""
+    skipped: dict[str, None] = {}
+    for put in puts if table.refused else ():
+        record = put.record if put.message is None else None
+        orphan = record is not None and any(message_id(source) in skipped for source in record.source_ids)
+        new = table.row(put.id, table.view) < 0
+        if orphan or (new and refusals.refuses(table.refused, put)):
+            skipped[put.id] = None
+    return skipped
 
 
 def half(vector: Floats, dim: int | None) -> Halves:
