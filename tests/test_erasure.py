@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from items import asked, known, said, vector
 from siltstone.errors import BackendUnavailableError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
-from writers import PROCESSES, remove_until
 
 CANARY = "heliotrope-蓝鹊"
 
@@ -93,84 +91,6 @@ def test_other_processes_go_on_reading_through_a_removal(tmp_path: Path) -> None
     assert other.candidates("u", asked("text")).document_frequency.tolist() == [100]
 
 
-def steps_of_a_removal(folder: Path) -> int:
-    """Return how many changes on disk a removal makes."""
-    store = with_canary(folder)
-    seen: list[str] = []
-    watching = True
-
-    def watch(event: str, args: tuple[object, ...]) -> None:
-        if watching and event == "siltstone.disk":
-            seen.append(str(args[0]))
-
-    sys.addaudithook(watch)
-    store.remove("u", ["m2", "f", "g", "m4"])
-    watching = False
-    return len(seen)
-
-
-def test_a_removal_that_was_killed_is_made_up_for(tmp_path: Path) -> None:
-    """Killed before or after any change on disk, a removal has happened whole or not at all when the store opens."""
-    steps = steps_of_a_removal(tmp_path / "count")
-    assert steps > 10
-    finished = 0
-    for step in range(steps):
-        folder = tmp_path / str(step)
-        with_canary(folder).close()
-        process = PROCESSES.Process(target=remove_until, args=(folder, ["m2", "f", "g", "m4"], step))
-        process.start()
-        process.join()
-        assert process.exitcode == -9
-        store = FolderStore(folder)
-        half_done = (folder / "unfinished").is_dir() and list((folder / "unfinished").iterdir())
-        assert not half_done  # made up for by opening alone
-        texts = [m.content for m in store.messages("u", "s")]
-        assert texts in (["before", "after"], ["before", f"the word is {CANARY}", "after"])
-        if len(texts) == 2:
-            finished += 1
-            assert files_with(folder, *traces(77)) == []
-        else:
-            assert store.candidates("u", asked("heliotrop")).document_frequency.tolist() == [2]
-        store.close()
-    assert 0 < finished < steps
-
-
-def test_a_removal_of_a_user_that_was_killed_is_made_up_for(tmp_path: Path) -> None:
-    """Killed at any step, a user is there or gone, and once the store is opened no file is left of one who is gone."""
-    outcomes = set()
-    for step in range(12):
-        folder = tmp_path / str(step)
-        with_canary(folder).close()
-        process = PROCESSES.Process(target=remove_until, args=(folder, None, step))
-        process.start()
-        process.join()
-        store = FolderStore(folder)
-        gone = list(store.users()) == []
-        outcomes.add(gone)
-        assert gone == (files_with(folder, *traces(77)) == [])
-        assert len(store.messages("u", "s")) == (0 if gone else 3)
-    assert outcomes == {True, False}
-
-
-def test_a_killed_removal_of_a_user_loses_no_refusal(tmp_path: Path) -> None:
-    """Killed at any step, what was forgotten before is refused after the next open, be the user there or gone."""
-    outcomes = set()
-    for step in range(0, 60, 3):
-        folder = tmp_path / str(step)
-        store = with_canary(folder)
-        store.remove("u", ["m1"], transcripts=[Refusal("s", id="m1", text="before")])
-        store.close()
-        process = PROCESSES.Process(target=remove_until, args=(folder, None, step))
-        process.start()
-        process.join()
-        store = FolderStore(folder)
-        outcomes.add((process.exitcode, len(store.messages("u", "s"))))
-        assert store.commit("u", [said("m1", "x"), said("n", "Before"), said("o", "new")]).skipped == ("m1", "n")
-        assert list(folder.glob("trash/*")) == []
-    assert {count for code, count in outcomes if code == -9} == {0, 2}
-    assert (0, 0) in outcomes
-
-
 def test_words_that_cannot_be_deleted_are_reported(tmp_path: Path) -> None:
     """Removing a user raises while the disk keeps a file, deletes the others, and the next removal or open ends it."""
     stuck: list[str] = []
@@ -206,20 +126,3 @@ def test_words_that_cannot_be_deleted_are_reported(tmp_path: Path) -> None:
         assert list((folder / "trash").iterdir()) == []
         assert files_with(folder, *traces(77)) == []
         assert store.stats("u").health == ()
-
-
-def test_killed_writes_leave_what_was_there(tmp_path: Path) -> None:
-    """The audit events name every change on disk, for whoever wants to watch."""
-    seen: list[tuple[str, str]] = []
-    watching = True
-
-    def watch(event: str, args: tuple[object, ...]) -> None:
-        if watching and event == "siltstone.disk":
-            seen.append((str(args[0]), os.path.basename(str(args[1]))))
-
-    sys.addaudithook(watch)
-    FolderStore(tmp_path).commit("u", [said("a", "one", seed=1)])
-    watching = False
-    assert ("before write", "docs.000001.jsonl") in seen
-    assert ("after sync", "docs.000001.jsonl") in seen
-    assert ("after rename", "STORE") in seen

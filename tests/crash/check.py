@@ -1,0 +1,125 @@
+"""What must hold of a store whatever was killed: all that was acknowledged, once, and nothing that was forgotten."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from items import asked, known, said, vector
+from siltstone.protocols import Where
+from siltstone.stores.folder import FolderStore
+
+from .journal import State, Version, read
+
+_TOKEN = re.compile(rb"qx\w+?xq")
+_REPAIRS = ("of an unfinished write",)
+"""What a store may say of itself after a kill."""
+
+
+class Broken(AssertionError):
+    """A promise of the store that does not hold."""
+
+
+def check(folder: Path, journals: Sequence[Path]) -> None:
+    """Open the store twice, and raise ``Broken`` where it is not what its writers were promised."""
+    states = {path.name: read(path) for path in journals if path.exists()}
+    for opened in range(2):
+        store = FolderStore(folder)
+        users = {user for _, state in states.values() for user in state.users}
+        _require(set(store.users()) - {"check"} <= users, "a user from nowhere")
+        held = {user: _held(store, user) for user in users}
+        gone: set[Version] = set()
+        for name, (acknowledged, perhaps) in states.items():
+            mine = {user: _of(name, items) for user, items in held.items()}
+            now = next((state for state in (perhaps, acknowledged) if _texts(state.users) == _texts(mine)), None)
+            _require(now is not None, f"{name}: neither the old nor the new state: {_differences(acknowledged, mine)}")
+            assert now is not None
+            _check_vectors(mine, acknowledged, perhaps)
+            gone |= now.gone
+            _check_refused(store, now)
+        _check_gone(folder, gone)
+        store.commit("check", [known("check", f"opened {opened}", user="check", version=opened + 1)])
+        store.close()
+
+
+def _held(store: FolderStore, user: str) -> dict[str, tuple[Version, ...]]:
+    """Return what a user has, read in every way there is, which must agree. A seed stands for "has a vector"."""
+    messages = [m for session in store.sessions(user) for m in store.messages(user, session.session_id)]
+    records = list(store.scan(user, Where()))
+    texts = {m.id or "": m.content for m in messages}
+    texts |= {record.id: record.text for record in records if record.kind != "turn"}
+    doubled = [id for id, n in Counter([m.id for m in messages] + [r.id for r in records]).items() if n > 1]
+    _require(not doubled, f"{user}: doubled: {doubled}")
+    _require({f"turn:{m.id}" for m in messages} == {r.id for r in records if r.kind == "turn"}, f"{user}: other turns")
+    _require(all(r.text == texts[r.id.removeprefix("turn:")] for r in records), f"{user}: other texts")
+    stats = store.stats(user)
+    _require(stats.records == len(records) and stats.messages == len(messages), f"{user}: counts: {stats}")
+    odd = [note for note in stats.health if not note.endswith(_REPAIRS)]
+    _require(not odd, f"{user}: health: {odd}")
+    candidates = store.candidates(user, asked("深圳", seed=0))
+    _require(candidates.document_frequency.tolist() == [len(records)], f"{user}: found by words: other records")
+    keys = candidates.keys[candidates.eligible].tolist()
+    resolved = store.resolve(user, keys)
+    _require({r.id for r in resolved if r} == {r.id for r in records}, f"{user}: the indexes: other records")
+    found: dict[str, tuple[Version, ...]] = {}
+    for record, stored in zip(resolved, store.vectors(user, keys), strict=True):
+        assert record is not None
+        id = record.id.removeprefix("turn:")
+        older = [(version.text, None) for version in reversed(store.versions(user, id))]
+        found[id] = (*older, (texts[id], None if np.isnan(stored).all() else _print(stored)))
+    return found
+
+
+def _of(writer: str, items: dict[str, tuple[Version, ...]]) -> dict[str, tuple[Version, ...]]:
+    return {id: held for id, held in items.items() if id.startswith(f"{writer}-")}
+
+
+def _print(vector: np.ndarray) -> int:  # type: ignore[type-arg]
+    return int.from_bytes(vector.astype(np.float16).tobytes()[:12], "big")
+
+
+def _texts(users: dict[str, dict[str, tuple[Version, ...]]]) -> dict[tuple[str, str], list[str]]:
+    return {(user, id): [text for text, _ in held] for user, items in users.items() for id, held in items.items()}
+
+
+def _check_vectors(mine: dict[str, dict[str, tuple[Version, ...]]], acknowledged: State, perhaps: State) -> None:
+    """Check that each vector is the one of the text that it stands beside, and that none is missing."""
+    for user, items in mine.items():
+        for id, held in items.items():
+            states = [state.users.get(user, {}).get(id) for state in (acknowledged, perhaps)]
+            seeds = [state[-1][1] for state in states if state is not None and state[-1][0] == held[-1][0]]
+            allowed = [None if seed is None else _print(vector(seed)) for seed in seeds]
+            _require(held[-1][1] in allowed, f"{user}: {id} has another vector, or none")
+
+
+def _check_refused(store: FolderStore, state: State) -> None:
+    for user, session, text in sorted(state.refused)[:3]:
+        done = store.commit(user, [said("again", text, user=user, session=session)])
+        _require(done.skipped == ("again",), f"{user}: a forgotten text was taken again: {text}")
+
+
+def _check_gone(folder: Path, gone: set[Version]) -> None:
+    """Check that no file holds a word or a vector that was forgotten."""
+    tokens = {text.split()[-1].encode() for text, _ in gone}
+    vectors = {vector(seed).astype(np.float16).tobytes() for _, seed in gone if seed is not None}
+    for path in folder.rglob("*"):
+        data = path.read_bytes() if path.is_file() else b""
+        back = tokens & set(_TOKEN.findall(data))
+        _require(not back, f"{path.name} holds forgotten words: {sorted(back)[:3]}")
+        _require(not any(half in data for half in vectors), f"{path.name} holds a forgotten vector")
+
+
+def _differences(state: State, mine: dict[str, dict[str, tuple[Version, ...]]]) -> str:
+    wanted, found = _texts(state.users), _texts(mine)
+    lost = [key for key in wanted if key not in found]
+    other = [(key, wanted[key], found[key]) for key in wanted if key in found and wanted[key] != found[key]]
+    return f"lost {lost[:5]}, more {[key for key in found if key not in wanted][:5]}, other {other[:2]}"
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise Broken(what)

@@ -1,0 +1,76 @@
+"""What a process that may be killed was promised: a line before each operation, and one after it.
+
+The file lies outside of the store, and keeps what a killed process wrote to it: so the state that the store must
+have is known, but for the one operation under way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Version: TypeAlias = tuple[str, int | None]
+"""The text of an item and the seed of its vector, or ``None`` while it has none."""
+
+
+@dataclass
+class State:
+    """Items by user and id, each as all versions that it has had, the one that is valid last; and what is forgotten.
+
+    ``gone`` holds versions that must be nowhere; ``refused`` users, sessions and texts that are not stored again.
+    """
+
+    users: dict[str, dict[str, tuple[Version, ...]]] = field(default_factory=dict)
+    gone: set[Version] = field(default_factory=set)
+    refused: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def after(self, step: Mapping[str, Any]) -> State:
+        """Return the state that an operation leads to."""
+        users = {user: dict(items) for user, items in self.users.items()}
+        if "drop" in step:
+            for items in users.values():
+                items.update({id: (*older, (text, None)) for id, (*older, (text, _)) in items.items()})
+            return State(users, self.gone, self.refused)
+        items = users.setdefault(step["user"], {})
+        removed = list(items) if step.get("everything") else step.get("remove", ())
+        gone = {version for id in removed if id in items for version in items.pop(id)}
+        items.update({id: tuple((text, seed) for text, seed in held) for id, held in step.get("put", {}).items()})
+        refused = {(step["user"], session, text) for session, text in step.get("refuse", ())}
+        return State(users, self.gone | gone, self.refused | refused)
+
+
+class Journal:
+    """Notes the operations of one process; ``state`` is what it was promised so far."""
+
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.state, _ = read(path)
+
+    @contextmanager
+    def doing(self, **step: Any) -> Iterator[None]:
+        """Note an operation before and after it.
+
+        ``user``, and by id the versions that are ``put``, the ids to ``remove``, or ``everything``, the sessions and
+        texts to ``refuse``; or ``drop=True``, where all vectors go.
+        """
+        os.write(self._fd, json.dumps(step).encode() + b"\n")
+        yield
+        os.write(self._fd, b"done\n")
+        self.state = self.state.after(step)
+
+
+def read(path: Path) -> tuple[State, State]:
+    """Return the state that was acknowledged, and the one that the operation under way would lead to."""
+    state, doing = State(), None
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        if line == b"done":
+            assert doing is not None
+            state, doing = state.after(doing), None
+        else:
+            doing = json.loads(line)
+    return state, state if doing is None else state.after(doing)

@@ -1,0 +1,158 @@
+"""What stores live through while they are killed: how each life begins, and what happens in it.
+
+A new way to change what is on disk gets a scene here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from items import space
+
+from .steps import die_at, watch
+from .writer import Writer
+
+USER = "u"
+_MANY = 260
+"""Items enough for a cache."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """``begin`` makes the store and ``act`` is what is killed, each in a process of its own with one journal.
+
+    ``alone``: no other writer can be at work meanwhile. ``options`` are how the store is opened.
+    """
+
+    name: str
+    begin: Callable[[Writer], None] | None
+    act: Callable[[Writer], None]
+    alone: bool = False
+    options: tuple[tuple[str, Any], ...] = ()
+    dies: tuple[str, str] | None = None
+    """Where ``begin`` is killed, so that the life begins with what it left."""
+
+
+def _a_life(writer: Writer) -> None:
+    writer.store.set_fingerprint(space())
+    for _ in range(3):
+        writer.add(USER, 3)
+    writer.attach(USER, writer.add(USER, 2, late=True))
+    writer.update(USER, writer.add(USER, 2))
+    writer.add(USER, _MANY)
+
+
+def _filled(writer: Writer) -> None:
+    writer.store.set_fingerprint(space())
+    for _ in range(4):
+        writer.add(USER, 10)
+    writer.update(USER, [f"v-{n}" for n in range(1, 20)])
+    writer.add(writer.private, 9)
+    writer.close()
+
+
+def _cached(writer: Writer) -> None:
+    _filled(writer)
+    writer.add(USER, _MANY)
+    writer.close()
+
+
+def _torn(writer: Writer) -> None:
+    _filled(writer)
+    for log in writer.folder.rglob("docs.*.jsonl"):
+        with log.open("ab") as file:
+            file.write(b"000000ff 1234")
+
+
+def _write(writer: Writer) -> None:
+    writer.add(USER, 3)
+    writer.update(USER, ["v-5", "v-6", "v-7"])
+    writer.add(USER, 2)
+
+
+def _forget(writer: Writer) -> None:
+    writer.forget(USER, ["v-3", "v-4", "v-20", "v-21", "v-22"])
+    writer.add(USER, 2)
+    writer.forget(USER, ["v-30"])
+
+
+def _forget_everything(writer: Writer) -> None:
+    writer.forget(writer.private, ["v-41"])
+    writer.add(writer.private, _MANY)
+    writer.reopen()  # with a cache
+    writer.forget_everything(writer.private)
+    writer.add(writer.private, 3)
+
+
+def _reembed(writer: Writer) -> None:
+    writer.change_space()
+    items = list(writer.state[USER])
+    for first in range(0, 30, 10):
+        writer.attach(USER, items[first : first + 10])
+
+
+def _only_open(writer: Writer) -> None:
+    writer.add(USER, 1)
+
+
+def _then(*acts: Callable[[Writer], None]) -> Callable[[Writer], None]:
+    def all_of_them(writer: Writer) -> None:
+        for each in acts:
+            each(writer)
+
+    return all_of_them
+
+
+_MANY_FILES = (("segment_size", 2_000),)
+_LEFT_MARKED, _LEFT_IN_TRASH = ("before", "rename docs"), ("after", "rename removed-user")
+
+SCENES = (
+    Scene("a first life", None, _a_life),
+    Scene("writing", _filled, _write),
+    Scene("writing behind a torn end", _torn, _write),
+    Scene("writing in many files", _filled, _write, options=_MANY_FILES),
+    Scene("forgetting", _cached, _forget),
+    Scene("forgetting in many files", _filled, _forget, options=_MANY_FILES),
+    Scene("forgetting a user", _filled, _forget_everything),
+    Scene("making up for forgetting", _then(_filled, _forget), _only_open, dies=_LEFT_MARKED),
+    Scene("making up for forgetting a user", _then(_filled, _forget_everything), _only_open, dies=_LEFT_IN_TRASH),
+    Scene("changing the embedder", _cached, _reembed, alone=True),
+)
+
+
+def begin(folder: Path, journal: Path, name: str) -> None:
+    """Make the store that a scene begins with."""
+    scene = _named(name)
+    assert scene.begin is not None
+    if scene.dies is not None:
+        die_at(str(folder), *scene.dies, 1)
+    scene.begin(Writer(folder, journal, "v", **dict(scene.options)))
+
+
+def act(folder: Path, journal: Path, name: str) -> None:
+    """Live through a scene."""
+    scene = _named(name)
+    writer = Writer(folder, journal, "v", **dict(scene.options))
+    scene.act(writer)
+    writer.close()
+
+
+def trace(folder: Path, journal: Path, name: str, seen: Path) -> None:
+    """Live through a scene, and note each step as it comes."""
+    with seen.open("w") as file:
+        watch(str(folder), lambda moment, step: print(step, file=file, flush=True) if moment == "before" else None)
+        act(folder, journal, name)
+
+
+def die(folder: Path, journal: Path, name: str, moment: tuple[str, str] | None, times: int) -> None:
+    """Live through a scene until a moment comes for the ``times``-th time."""
+    if moment is not None:
+        die_at(str(folder), *moment, times)
+    act(folder, journal, name)
+
+
+def _named(name: str) -> Scene:
+    return next(scene for scene in SCENES if scene.name == name)
