@@ -10,8 +10,11 @@ from typing import Any
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("siltstone", deadline=None)
-hypothesis.settings.load_profile("siltstone")
+for _name, _examples, _steps in (("siltstone", 100, 10), ("ci", 200, 50), ("nightly", 2_000, 100)):
+    hypothesis.settings.register_profile(
+        _name, deadline=None, max_examples=_examples, stateful_step_count=_steps, print_blob=True
+    )
+hypothesis.settings.load_profile(os.environ.get("SILTSTONE_PROFILE", "siltstone"))
 
 NO_SKIP = os.environ.get("SILTSTONE_NO_SKIP") == "1"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "0.0.0.0", "::", "", None)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+import traceback
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from typing import Any
 
 from items import said
+from siltstone import TieredMemory
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
+from siltstone.testing import HashEmbedder, WordCounter
 
 PROCESSES: ForkServerContext = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["siltstone.stores.folder"])  # what takes a second to import
@@ -29,3 +34,27 @@ def hold_lock(path: Path, held: Path) -> None:
     lock.acquire(10)
     held.touch()
     time.sleep(600)
+
+
+def serve(pipe: Connection) -> None:
+    """Open memories and call their verbs as a pipe asks for it, until killed; answer ``(failed, what)``."""
+    memory: Any = None
+    while True:
+        verb, args, options = pipe.recv()
+        try:
+            if verb == "open":
+                (folder,) = args
+                memory = TieredMemory.open(
+                    folder, embedder=HashEmbedder(32), token_counter=WordCounter(), durability="os", **options
+                )
+                answer = None
+            elif verb == "read":
+                (query,) = args
+                answer = {record.id: record.text for record in memory.records()}
+                hits = memory.search(query, top_k=len(answer) + 1)
+                assert {hit.record.id: hit.record.text for hit in hits} == answer
+            else:
+                answer = getattr(memory, verb)(*args, **options)
+            pipe.send((False, answer))
+        except Exception:
+            pipe.send((True, traceback.format_exc()))

@@ -11,6 +11,7 @@ import numpy as np
 
 from items import asked, known, said, vector
 from siltstone.protocols import Where
+from siltstone.stores.files import auditfile
 from siltstone.stores.folder import FolderStore
 
 from .journal import State, Version, read
@@ -41,6 +42,8 @@ def check(folder: Path, journals: Sequence[Path]) -> None:
             _check_vectors(mine, acknowledged, perhaps)
             gone |= now.gone
             _check_refused(store, now)
+            audited = {(deed.user_id, id) for deed in auditfile.read(str(folder)) for id in deed.ids}
+            _require(now.removed <= audited, f"{name}: the audit lacks {sorted(now.removed - audited)[:3]}")
         _check_gone(folder, gone)
         store.commit("check", [known("check", f"opened {opened}", user="check", version=opened + 1)])
         store.close()

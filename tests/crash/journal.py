@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,11 +22,13 @@ Version: TypeAlias = tuple[str, int | None]
 class State:
     """Items by user and id, each as all versions that it has had, the one that is valid last; and what is forgotten.
 
-    ``gone`` holds versions that must be nowhere; ``refused`` users, sessions and texts that are not stored again.
+    ``gone`` holds versions that must be nowhere; ``removed`` users and ids that the audit names; ``refused`` users,
+    sessions and texts that are not stored again.
     """
 
     users: dict[str, dict[str, tuple[Version, ...]]] = field(default_factory=dict)
     gone: set[Version] = field(default_factory=set)
+    removed: set[tuple[str, str]] = field(default_factory=set)
     refused: set[tuple[str, str, str]] = field(default_factory=set)
 
     def after(self, step: Mapping[str, Any]) -> State:
@@ -35,13 +37,14 @@ class State:
         if "drop" in step:
             for items in users.values():
                 items.update({id: (*older, (text, None)) for id, (*older, (text, _)) in items.items()})
-            return State(users, self.gone, self.refused)
+            return replace(self, users=users)
         items = users.setdefault(step["user"], {})
         removed = list(items) if step.get("everything") else step.get("remove", ())
         gone = {version for id in removed if id in items for version in items.pop(id)}
         items.update({id: tuple((text, seed) for text, seed in held) for id, held in step.get("put", {}).items()})
         refused = {(step["user"], session, text) for session, text in step.get("refuse", ())}
-        return State(users, self.gone | gone, self.refused | refused)
+        named = {(step["user"], id) for id in step.get("remove", ())}
+        return State(users, self.gone | gone, self.removed | named, self.refused | refused)
 
 
 class Journal:

@@ -62,8 +62,9 @@ def _cached(writer: Writer) -> None:
 
 def _torn(writer: Writer) -> None:
     _filled(writer)
-    for log in writer.folder.rglob("docs.*.jsonl"):
-        with log.open("ab") as file:
+    writer.forget(USER, ["v-40"])
+    for path in (*writer.folder.rglob("docs.*.jsonl"), writer.folder / "AUDIT"):
+        with path.open("ab") as file:
             file.write(b"000000ff 1234")
 
 
@@ -112,7 +113,8 @@ _LEFT_MARKED, _LEFT_IN_TRASH = ("before", "rename docs"), ("after", "rename remo
 SCENES = (
     Scene("a first life", None, _a_life),
     Scene("writing", _filled, _write),
-    Scene("writing behind a torn end", _torn, _write),
+    Scene("writing behind torn ends", _torn, _write),
+    Scene("forgetting behind torn ends", _torn, _forget),
     Scene("writing in many files", _filled, _write, options=_MANY_FILES),
     Scene("forgetting", _cached, _forget),
     Scene("forgetting in many files", _filled, _forget, options=_MANY_FILES),

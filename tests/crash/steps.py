@@ -16,9 +16,9 @@ from pathlib import Path
 STEPS: dict[str, str] = {
     "mkdir": "store users group user unfinished trash",
     "create": "mark",
-    "write": "STORE.new docs docs.new vectors cache.new",
-    "sync": "parent store STORE.new users group user docs docs.new vectors unfinished trash",
-    "truncate": "STORE.new docs docs.new",
+    "write": "STORE.new AUDIT docs docs.new vectors cache.new",
+    "sync": "parent store STORE.new AUDIT users group user docs docs.new vectors unfinished trash",
+    "truncate": "STORE.new AUDIT docs docs.new",
     "rename": "STORE docs cache removed-user",
     "unlink": "cache cache.new mark vectors removed-docs removed-vectors removed-cache removed-LOCK",
     "rmdir": "removed-user",
@@ -27,7 +27,7 @@ STEPS: dict[str, str] = {
 
 NAMED: frozenset[str] = frozenset(f"{action} {role}" for action, roles in STEPS.items() for role in roles.split())
 
-_IN_STORE = ("STORE", "STORE.new", "LOCK", "users", "unfinished", "trash")
+_IN_STORE = ("STORE", "STORE.new", "AUDIT", "LOCK", "users", "unfinished", "trash")
 _IN_USER = (
     (re.compile(r"docs\.\d{6}\.jsonl"), "docs"),
     (re.compile(r"docs\.\d{6}\.jsonl\.new"), "docs.new"),
