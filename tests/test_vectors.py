@@ -178,3 +178,25 @@ def test_few_vectors_leave_the_query_as_it_is() -> None:
     made = indexed(halves)
     query = unit(1, 3)[0].astype(np.float32)
     assert made.whitened(query) is query
+
+
+def test_faiss_works_on_the_calling_thread_alone() -> None:
+    """Whichever thread searches, FAISS starts no others, and has its number of threads back afterwards."""
+    halves = unit(6_000)
+    made = indexed(halves)
+    allowed = np.ones(18_000, np.bool_)
+    within: list[int] = []
+
+    def also() -> np.ndarray:  # type: ignore[type-arg]
+        within.append(faiss.omp_get_max_threads())
+        return none()
+
+    def work() -> None:
+        faiss.omp_set_num_threads(3)
+        made.cosines(halves[0].astype(np.float32), 10, allowed, also)
+        within.append(faiss.omp_get_max_threads())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert within == [1, 3]

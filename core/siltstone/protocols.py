@@ -236,6 +236,7 @@ class Candidates:
     ``traits``    ``(n,)`` bits of ``text.traits.traits``, where the store keeps them
     ``common``    ``(n,)`` product of the row's vector with the mean of the user's vectors, nan without a vector,
                   where the store keeps that mean: how much the row sounds like all others
+    ``session_sizes`` ``(sessions,)`` number of rows by the codes of ``session``, where the store knows it
     """
 
     keys: Ints
@@ -262,6 +263,7 @@ class Candidates:
     pending: int = 0
     traits: Ints | None = None
     common: Floats | None = None
+    session_sizes: Ints | None = None
 
 
 UNKNOWN = np.iinfo(np.int64).min

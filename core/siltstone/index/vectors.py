@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..protocols import Bools, Floats
+from .products import one_thread, products
 from .whitening import SAMPLE, Whitening, whitening
 
 Rows: TypeAlias = npt.NDArray[np.int32]
@@ -34,8 +35,6 @@ _RERANK: Final = 4
 _LEAST_PROPOSALS: Final = 400
 _SPACE_GROWTH: Final = 32
 """The user's space is measured anew after so many more vectors, and a quarter more."""
-
-faiss.omp_set_num_threads(1)  # with two threads and a busy neighbour, a search takes 30 times as long
 
 
 @dataclass(frozen=True)
@@ -121,17 +120,18 @@ class Vectors:
         as far as they are in a flat index.
         """
         for first in range(0, len(rows), _MOST_AT_ONCE):
-            some, floats = rows[first : first + _MOST_AT_ONCE], self.floats(vectors[first : first + _MOST_AT_ONCE])
-            self._append(some, floats)
-            self._sum += floats.sum(axis=0, dtype=np.float64)
-            if self.count >= self._renew_at:
-                self.mean = (self._sum / self.count).astype(np.float32)
-                self._renew_at = self.count + (self.count >> 2) + 1
-                yield from self._products()
-            else:
-                yield some, floats @ self.mean
-            if self._tail.ntotal >= self._most:
-                self._seal()
+            with one_thread():
+                some, floats = rows[first : first + _MOST_AT_ONCE], self.floats(vectors[first : first + _MOST_AT_ONCE])
+                self._append(some, floats)
+                self._sum += floats.sum(axis=0, dtype=np.float64)
+                likeness = [(some, products(floats, self.mean))]
+                if self.count >= self._renew_at:
+                    self.mean = (self._sum / self.count).astype(np.float32)
+                    self._renew_at = self.count + (self.count >> 2) + 1
+                    likeness = list(self._products())
+                if self._tail.ntotal >= self._most:
+                    self._seal()
+            yield from likeness
 
     def _append(self, rows: Rows, floats: Floats) -> None:
         with self._lock:
@@ -220,30 +220,37 @@ class Vectors:
 
         The nearest ``depth`` of the allowed rows have it, and those that ``also`` gives; with a flat index all have.
         """
-        with self._lock:
-            parts, table, tail, tail_start = self._parts, self._rows, self._tail, self._tail_start
-            end = self.count
-            near = _all_of(tail, query) if tail.ntotal else None
         out = np.full(len(allowed), np.nan, np.float32)
-        rows = table[:end]
-        if near is not None:
-            _put(out, rows[tail_start:], *near)
-        wanted = [np.empty(0, np.int32)]
-        for part in parts:
-            if part.exact:
-                _put(out, rows[part.start : part.end], *_all_of(part.index, query))
-        coded = [part for part in parts if not part.exact]
-        if coded:
-            wanted = [self._proposed(coded, query, depth, allowed, rows), also()]
-        missing = np.unique(np.concatenate(wanted))
-        missing = missing[np.isnan(out[missing])]
-        out[missing] = self.floats(self._source(missing)) @ query
+        with one_thread():
+            with self._lock:
+                parts, table, tail, tail_start = self._parts, self._rows, self._tail, self._tail_start
+                end = self.count
+                near = _all_of(tail, query) if tail.ntotal else None
+            rows = table[:end]
+            if near is not None:
+                _put(out, rows[tail_start:], *near)
+            for part in parts:
+                if part.exact:
+                    _put(out, rows[part.start : part.end], *_all_of(part.index, query))
+            coded = [part for part in parts if not part.exact]
+            if coded:
+                wanted = np.unique(np.concatenate([self._proposed(coded, query, depth, allowed, rows), also()]))
+                missing = wanted[np.isnan(out[wanted])]
+                _put(out, missing, *self._exact(missing, query))
         return out
+
+    def _exact(self, rows: Rows, query: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return which of the rows have a vector, as positions, and their cosines."""
+        index = faiss.IndexScalarQuantizer(self.dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+        index.add_sa_codes(self._source(rows).view(np.uint8))  # multiplied as they are: a third of what decoding takes
+        cosines, positions = index.search(query[None], max(1, len(rows)))
+        there = positions[0] >= 0  # nan is nowhere
+        return positions[0][there], cosines[0][there]
 
     def _proposed(self, parts: list[_Part], query: Floats, depth: int, allowed: Bools, rows: Rows) -> Rows:
         """Return the allowed rows that look nearest by their codes, several times as many as are wanted."""
         most = max(_LEAST_PROPOSALS, _RERANK * depth)
-        found, products = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
+        found, near = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
         top = int(rows.max())
         for part in parts:
             here = rows[part.start : part.end]
@@ -255,10 +262,12 @@ class Vectors:
                 bitmap = np.packbits(selected, bitorder="little")
                 selector: Any = faiss.IDSelectorBitmap  # FAISS's own types do not know its keyword arguments
                 parameters: Any = faiss.RaBitQSearchParameters
-                near, positions = part.index.search(query[None], k, params=parameters(sel=selector(bitmap)))
+                some = None if selected.all() else parameters(sel=selector(bitmap))
+                scores, positions = part.index.search(query[None], k, params=some)
                 found.append(here[positions[0][positions[0] >= 0]])
-                products.append(near[0][positions[0] >= 0])
-        nearest = np.argsort(-np.concatenate(products))[:most]
+                near.append(scores[0][positions[0] >= 0])
+        scores = np.concatenate(near)
+        nearest = np.argpartition(-scores, most)[:most] if len(scores) > most else slice(None)
         proposed: Rows = np.concatenate(found)[nearest]
         return proposed
 

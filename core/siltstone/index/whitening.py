@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from ..protocols import Floats
+from .products import products
 
 LEAST: Final = 16
 """With fewer vectors than this nothing is known of their distribution."""
@@ -34,7 +35,7 @@ class Whitening:
 
     def __call__(self, query: Floats) -> Floats:
         """Return the question as it is to be compared with stored vectors, of unit length, ``(dim,)``."""
-        moved = self.matrix @ (query - self.mean)
+        moved = products(self.matrix, query - self.mean)
         length = float(np.linalg.norm(moved))
         return (moved / length).astype(np.float32) if length > 0 else query
 

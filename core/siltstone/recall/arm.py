@@ -77,4 +77,9 @@ class Arm:
 
 def best_rows(scores: npt.NDArray[np.floating], rows: Ints, depth: int) -> Ints:
     """Return those of ``rows`` with the highest scores, at most ``depth``, in no order."""
-    return rows if len(rows) <= depth else rows[np.argpartition(-scores[rows], depth - 1)[:depth]]
+    if len(rows) <= depth:
+        return rows
+    held = scores[rows]
+    least = np.partition(held, -depth)[-depth]  # twice as fast as to partition indices
+    better = rows[held > least]
+    return np.concatenate([better, rows[held == least][: depth - len(better)]])

@@ -46,10 +46,9 @@ def bm25(candidates: Candidates, weights: Sequence[float]) -> Lexical:
     mean = np.float32(candidates.mean_length or 1)
     before, after = candidates.previous, candidates.following
 
-    norm = K1 * (1 - B + B * candidates.lengths / mean)
     turn = np.zeros(n + 1, np.float32)  # row -1, which stands for "none", is the last
     for rows, held, gain in asked:
-        turn[rows] += gain * held / (held + norm[rows])
+        turn[rows] += gain * held / (held + K1 * (1 - B + B * candidates.lengths[rows] / mean))
 
     around = (turn[:n] + turn[before] + turn[after]) * candidates.eligible
     near = best_rows(around, np.flatnonzero(around), NEAR)

@@ -38,7 +38,9 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
     """Return what the arms say of rows, of their neighbours and of their sessions; all but the names is ``(m,)``."""
     turn, window, dense = arms.turn, arms.window, arms.dense
     sessions = candidates.session
-    sizes = np.bincount(sessions[sessions >= 0])
+    sizes = candidates.session_sizes
+    if sizes is None:
+        sizes = np.bincount(sessions[sessions >= 0])
     before, after = candidates.previous[rows], candidates.following[rows]
     before2 = np.where(before >= 0, candidates.previous[before], -1)
     windows, mass = arms.lexical.window[rows].astype(np.float64), arms.lexical.mass or 1.0

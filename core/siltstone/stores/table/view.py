@@ -15,7 +15,7 @@ from ...index.vectors import Vectors
 from ...protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
 from ...records import HIDDEN_KINDS, KINDS, micros
 from ...text.traits import ASKS
-from .rows import FIRST_HIDDEN, MESSAGE, RECORD, metadata_term
+from .rows import FIRST_HIDDEN, MESSAGE, NEVER, RECORD, metadata_term
 
 _LEXICAL_DEPTH: Final = 500
 """Rows matched by words whose cosine is computed too, where not all are; the best by a rough score."""
@@ -99,9 +99,40 @@ class View:
         return messages
 
     @cached_property
+    def questions(self) -> Bools:
+        """Whether each row asks something, ``(n,)``."""
+        questions: Bools = (self.rows["traits"] & ASKS) != 0
+        return questions
+
+    @cached_property
+    def previous(self) -> Ints:
+        """The turn before each row in its session, or -1, ``(n,)``."""
+        return self._neighbours("previous")
+
+    @cached_property
+    def following(self) -> Ints:
+        """The turn after each row in its session, or -1, ``(n,)``."""
+        return self._neighbours("following")
+
+    @cached_property
+    def session_sizes(self) -> Ints:
+        """Number of rows by the codes of ``session``."""
+        sessions = self.rows["session"]
+        return np.bincount(sessions[sessions >= 0])
+
+    @cached_property
     def session_count(self) -> int:
         """Number of sessions with live messages."""
         return len(np.unique(self.rows["session"][self.messages]))
+
+    @cached_property
+    def _lacking(self) -> Ints:
+        """Rows without a vector."""
+        return np.flatnonzero(self.rows["slot"] < 0)
+
+    @cached_property
+    def _first_expiry(self) -> int:
+        return int(self.rows["expires_at"].min(initial=NEVER))
 
     @cached_property
     def speaker_names(self) -> tuple[str, ...]:
@@ -131,7 +162,7 @@ class View:
                 mask &= time >= micros(where.since)
             if where.until is not None:
                 mask &= time <= micros(where.until)
-        if where.now is not None:
+        if where.now is not None and self._first_expiry <= micros(where.now):
             mask &= rows["expires_at"] > micros(where.now)
         for key, value in (where.metadata or {}).items():
             holding, _ = self.postings.find(metadata_term(key, value), self.count)
@@ -160,8 +191,8 @@ class View:
             total=self.total,
             mean_length=self.words / self.total if self.total else 0.0,
             lengths=rows["lengths"],
-            previous=self._neighbours("previous"),
-            following=self._neighbours("following"),
+            previous=self.previous,
+            following=self.following,
             session=rows["session"],
             kind=rows["kind"],
             speaker=rows["speaker"],
@@ -170,13 +201,14 @@ class View:
             occurred_at=rows["occurred_at"],
             valid_until=rows["valid_until"],
             importance=rows["importance"],
-            question=(rows["traits"] & ASKS) != 0,
+            question=self.questions,
             text_hash=rows["text_hash"],
             dense=dense,
             speakers=self.speaker_names,
             traits=rows["traits"],
             common=rows["common"],
-            pending=int(np.count_nonzero(eligible & (rows["slot"] < 0))),
+            pending=int(np.count_nonzero(eligible[self._lacking])),
+            session_sizes=self.session_sizes,
         )
 
     def _live(self, found: Ints, counts: Floats) -> tuple[Ints, Floats]:
