@@ -24,6 +24,7 @@ VERBS = (
     "records",
     "update",
     "forget",
+    "consolidate",
     "flush",
     "stats",
     "close",

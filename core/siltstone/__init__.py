@@ -21,7 +21,20 @@ from .errors import (
     StoreLockedError,
     StoreVersionError,
 )
-from .records import Context, Digest, DigestItem, ForgetReport, Hit, Message, Record, Section, SessionInfo, Stats
+from .records import (
+    Change,
+    ConsolidationReport,
+    Context,
+    Digest,
+    DigestItem,
+    ForgetReport,
+    Hit,
+    Message,
+    Record,
+    Section,
+    SessionInfo,
+    Stats,
+)
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -31,8 +44,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessDeniedError",
     "BackendUnavailableError",
+    "Change",
     "ConfigurationError",
     "ConflictError",
+    "ConsolidationReport",
     "Context",
     "DecryptionError",
     "Digest",

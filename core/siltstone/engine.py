@@ -11,6 +11,7 @@ from typing import Any
 from .compress.extractive import ExtractiveSummarizer
 from .compress.llm import LLMSummarizer
 from .errors import EmbedderMismatchError
+from .lifecycle.consolidate import Consolidator
 from .models.fingerprint import fingerprint_of
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
 from .opening import StoreHandle
@@ -129,6 +130,9 @@ class Engine:
             handle.store, embedder, wait=settings.embed_wait, batch=settings.embed_batch, writes=not read_only
         )
         self.long_term = LongTerm(handle.store, self.vectors)
+        self.consolidator = Consolidator(
+            handle.store, self.long_term, self.summarizer, self.counter, self.clock, settings
+        )
         self._executor: tuple[int, ThreadPoolExecutor] | None = None
         self.closed = False
 

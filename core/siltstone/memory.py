@@ -21,7 +21,7 @@ from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, W
 from .recall.context import build_context
 from .recall.packing import SECTIONS
 from .recall.search import search
-from .records import Context, ForgetReport, Hit, Message, Record, SessionInfo, Stats, to_datetime
+from .records import ConsolidationReport, Context, ForgetReport, Hit, Message, Record, SessionInfo, Stats, to_datetime
 from .settings import Settings
 from .tiers import working
 from .tiers.incoming import (
@@ -402,6 +402,18 @@ class TieredMemory:
             engine.short_term.drop(self._user_id, ids=None if everything else plan(dry_run=True).messages)
         return plan(dry_run=dry_run)
 
+    def consolidate(self, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
+        """Bring long-term memory up to date with what was said: do what is due now, and report it row by row.
+
+        Spans of conversation that are due (``Settings.span_turns``, ``span_tokens``, ``span_idle``) are compressed
+        by ``memory.summarizer``; what they tell is compared with what is known: said again, it counts once more;
+        changed, it replaces what was so until then, and both are kept. ``dry_run`` changes nothing, and asks no
+        language model. ``retry`` tries again what has failed too often (dead letters).
+
+        Done twice, or by several processes at once, it does everything once. A model's failure deletes nothing.
+        """
+        return self._writable().consolidator.run(self._user_id, dry_run=dry_run, retry=retry)
+
     # --- reading
 
     def search(
@@ -661,6 +673,7 @@ class TieredMemory:
     aremember = _twin(remember)
     aupdate = _twin(update)
     aforget = _twin(forget)
+    aconsolidate = _twin(consolidate)
     asearch = _twin(search)
     acontext = _twin(context)
     awindow = _twin(window)

@@ -261,6 +261,32 @@ class ForgetReport:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One thing that ``consolidate`` did: the action, the ids of the records it concerns, their text, and why.
+
+    Actions: ``digest`` a span, ``add``, ``repeat``, ``supersede``, ``contradict`` or ``end`` a statement, ``reopen``
+    one whose successor has gone, ``merge``, ``roll up``, ``expire``, ``evict``, ``wait`` for a model, ``fail``.
+    """
+
+    action: str
+    ids: tuple[str, ...]
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class ConsolidationReport:
+    """What ``consolidate`` did (or, with ``dry_run``, would do), row by row, in order."""
+
+    rows: tuple[Change, ...] = ()
+    dry_run: bool = False
+
+    def count(self, action: str) -> int:
+        """Return how many rows have the action."""
+        return sum(row.action == action for row in self.rows)
+
+
+@dataclass(frozen=True)
 class Stats:
     """The state of one user's memory and of the store that holds it.
 

@@ -17,6 +17,16 @@ class Settings:
                       take before unused room is handed on? shares of 1; the rest is for ``recalled``
     ``max_message_chars``   how long may one message be? characters
     ``workers``       how many threads serve the async twins?
+
+    When conversation is compressed (``consolidate``):
+
+    ``span_turns``, ``span_tokens``   after how many turns, or tokens, is a span of a session compressed?
+    ``span_idle``     after how long a silence is the rest of a session compressed? seconds
+    ``session_idle``  after how long a silence is a session over, and gets a summary of its own? seconds
+    ``summary_tokens``   how long may a summary be? tokens; and never more than a fifth of its source
+    ``lease``         after how long may another worker take over a span that a model is at work on? seconds
+    ``retries``, ``retry_wait``   how often is a failed span tried again, and how long after the first failure?
+                      seconds, twice as long after each; then it is a dead letter, for ``consolidate --retry``
     """
 
     embed_wait: float = 1.0
@@ -28,3 +38,11 @@ class Settings:
     summary_share: float = 0.15
     max_message_chars: int = 1_000_000
     workers: int = 4
+    span_turns: int = 24
+    span_tokens: int = 2000
+    span_idle: float = 1800.0
+    session_idle: float = 21_600.0
+    summary_tokens: int = 400
+    lease: float = 300.0
+    retries: int = 5
+    retry_wait: float = 60.0

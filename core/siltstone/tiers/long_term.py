@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..protocols import Put, Store, Stored
-from ..records import TURN_PREFIX, Message, Record, turn_of
+from ..records import HIDDEN_KINDS, TURN_PREFIX, Message, Record, turn_of
 from ..text.keys import dense_key
 from .vectors import VectorQueue
 
@@ -53,7 +53,7 @@ class LongTerm:
         def lookup(ids: Sequence[str]) -> list[Stored | None]:
             return self._store.fetch(user_id, ids)
 
-        return list(self._write(user_id, lambda: plan_add(messages, lookup, user_id, now, on_conflict)).ids)
+        return list(self.write(user_id, lambda: plan_add(messages, lookup, user_id, now, on_conflict)).ids)
 
     def remember(self, record: Record) -> str:
         """Store one record, provided that its id is free and its sources exist."""
@@ -68,7 +68,7 @@ class LongTerm:
             expect = {_item_id(s): s.version for s in sources if s is not None}
             return Plan((Put(record=record),), {**expect, record.id: 0}, (record.id,))
 
-        return self._write(record.user_id, plan).ids[0]
+        return self.write(record.user_id, plan).ids[0]
 
     def update(self, user_id: str, id: str, changes: dict[str, Any], *, now: datetime) -> Record:
         """Store the next version of a record or turn; return it."""
@@ -79,24 +79,28 @@ class LongTerm:
                 raise NotFoundError(f"there is no record {id!r} of this user to update")
             return plan_update(stored, changes, now)
 
-        record = self._write(user_id, plan).puts[0].record
+        record = self.write(user_id, plan).puts[0].record
         assert record is not None
         return record
 
-    def _write(self, user_id: str, plan: Callable[[], Plan]) -> Plan:
-        """Plan, embed and commit, until no other writer has come in between."""
+    def write(self, user_id: str, plan: Callable[[], Plan]) -> Plan:
+        """Plan, embed and commit, until no other writer has come in between; return what was written.
+
+        ``plan`` is called again whenever what it expects no longer holds.
+        """
         embedding = None
         for attempt in range(ATTEMPTS):
             planned = plan()
             if not planned.puts:
                 return planned
-            records = [put.record for put in planned.puts if put.record is not None]
+            records = [record for put in planned.puts if (record := _embedded(put)) is not None]
             keys = [dense_key(record) for record in records]
             if embedding is None or embedding.texts != keys:
                 embedding = self._vectors.embed(keys)
             rows = iter(embedding.ready())
             puts = tuple(
-                put if put.record is None else dataclasses.replace(put, vector=next(rows, None)) for put in planned.puts
+                put if _embedded(put) is None else dataclasses.replace(put, vector=next(rows, None))
+                for put in planned.puts
             )
             try:
                 commit = self._store.commit(user_id, puts, expect=planned.expect)
@@ -212,6 +216,11 @@ def _next_version(stored: Stored, message: Message, user_id: str, now: datetime)
             version=stored.record.version + 1, updated_at=now,
         )  # fmt: skip
     return Put(record, placed, supplied_id=stored.supplied_id)
+
+
+def _embedded(put: Put) -> Record | None:
+    """Return the record of a put, if it is one that gets a vector."""
+    return None if put.record is None or put.record.kind in HIDDEN_KINDS else put.record
 
 
 def _item_id(stored: Stored) -> str:

@@ -1,0 +1,50 @@
+"""What is due for a user, in order: compress, then whatever follows from it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from ..protocols import Clock, Store, Summarizer, TokenCounter
+from ..records import ConsolidationReport
+from ..settings import Settings
+from ..tiers.long_term import LongTerm
+from ..tiers.policy import Policy
+from .digesting import digest_due
+from .work import Work
+
+
+class Consolidator:
+    """Brings one store's long-term memory up to date, a user at a time. Thread-safe, and safe among processes."""
+
+    def __init__(
+        self,
+        store: Store,
+        long_term: LongTerm,
+        summarizer: Summarizer,
+        counter: TokenCounter,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._long_term = long_term
+        self._summarizer = summarizer
+        self._counter = counter
+        self._clock = clock
+        self._policy = Policy(settings)
+
+    def run(self, user_id: str, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
+        """Do what is due now; ``retry`` tries again what has failed for good."""
+        work = Work(
+            self._store,
+            self._long_term,
+            self._summarizer,
+            self._counter,
+            self._policy,
+            user_id,
+            now=self._clock.now(),
+            owner=f"{os.getpid()}-{secrets.token_hex(4)}",
+            dry_run=dry_run,
+        )
+        digest_due(work, retry=retry)
+        return ConsolidationReport(tuple(work.rows), dry_run)

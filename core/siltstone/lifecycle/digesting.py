@@ -1,0 +1,202 @@
+"""Compressing what is due: a span of messages becomes a summary and revised statements, in one commit.
+
+A digest is committed on the condition that its messages are as they were when it was made, that nothing covers them
+yet, and that nobody else has revised what is known in between. So a span is taken in once, however many workers try
+and wherever they are killed; and what is forgotten while a model is at work does not come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from ..compress.extractive import ExtractiveSummarizer
+from ..errors import BackendUnavailableError, ConflictError, ModelError
+from ..protocols import Where
+from ..records import Digest, Record
+from ..tiers.long_term import Plan
+from .candidates import FALLBACK, candidates_of, summary_of
+from .jobs import KIND, LEDGER, Job, jobs, read
+from .revise import Revision, revise
+from .spans import Span, due_spans
+from .work import NOTHING, Work, is_derived, writes
+
+
+def digest_due(work: Work, *, retry: bool = False) -> None:
+    """Compress every span that is due; with ``retry`` those also whose attempts have all failed."""
+    known = {job.id: job for job in jobs(work.store, work.user_id)}
+    for span in list(_due(work, known, retry=retry)):
+        job = known.get(span.key(KIND)) or Job(span.key(KIND), span.session_id, span.ids)
+        _digest(work, span, job, redo=False)
+    for job in known.values():
+        if _failed_before(job) and job.covers and (retry or not job.held(work.now)):
+            _redo(work, job)
+
+
+def _failed_before(job: Job) -> bool:
+    return job.state in ("waiting", "dead") or (job.state == "leased" and job.attempts > 0)
+
+
+def _due(work: Work, known: dict[str, Job], *, retry: bool) -> Iterator[Span]:
+    covered: dict[str, set[str]] = {}
+    for record in work.store.scan(work.user_id, Where(kinds=("summary",))):
+        if _covers(record):
+            covered.setdefault(record.session_id or "", set()).update(record.source_ids)
+    for job in known.values():
+        if job.covers or (job.held(work.now) and not (retry and job.state != "leased")):
+            covered.setdefault(job.session_id, set()).update(job.source_ids)
+    for info in work.store.sessions(work.user_id):
+        done = covered.get(info.session_id, set())
+        if len(done) < info.messages:
+            messages = work.store.messages(work.user_id, info.session_id)
+            yield from due_spans(info.session_id, messages, done, work.policy, work.now, work.counter)
+
+
+def _covers(record: Record) -> bool:
+    """Return whether the digest of the record's sources has been taken in."""
+    if record.kind == KIND:
+        return read(record).covers
+    return record.kind == "summary" and record.level == 0 and record.session_id is not None and is_derived(record)
+
+
+def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
+    """Digest one span and take it in."""
+    local = isinstance(work.summarizer, ExtractiveSummarizer)
+    if work.dry_run and not local:
+        work.note("digest", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", span.why)
+        return
+    versions = _versions(work, span.ids)
+    if versions is None:
+        return
+    if not local:
+        leased = _lease(work, job)
+        if leased is None:
+            return
+        job = leased
+    try:
+        digest = work.summarizer.summarize(span.messages, max_tokens=work.policy.settings.summary_tokens)
+    except (ModelError, BackendUnavailableError) as exc:
+        _fail(work, span, job, versions, str(exc), getattr(exc, "raw", ""))
+        return
+    _take_in(work, span, digest, job, versions, redo=redo)
+
+
+def _redo(work: Work, job: Job) -> None:
+    """Digest a span anew that was taken in without the model."""
+    stored = work.store.fetch(work.user_id, job.source_ids)
+    messages = tuple(item.message for item in stored if item is not None and item.message is not None)
+    if len(messages) == len(job.source_ids):
+        tokens = sum(work.counter.count(message.content) for message in messages)
+        _digest(work, Span(job.session_id, messages, tokens, "the model had failed"), job, redo=True)
+
+
+def _versions(work: Work, ids: Sequence[str]) -> dict[str, int] | None:
+    """Return the stored versions of messages, or ``None`` where one has gone."""
+    stored = work.store.fetch(work.user_id, ids)
+    versions = {id: item.version for id, item in zip(ids, stored, strict=True) if item is not None}
+    return versions if len(versions) == len(ids) else None
+
+
+def _lease(work: Work, job: Job) -> Job | None:
+    """Take a job for this worker; ``None`` where another one has it."""
+    taken = job.leased(work.owner, work.now + timedelta(seconds=work.policy.settings.lease))
+    try:
+        work.store.commit(work.user_id, [taken.put(work.user_id, work.now)], expect={job.id: job.version})
+    except ConflictError:
+        work.note("wait", job.source_ids, f"session {job.session_id!r}", "another worker is at it")
+        return None
+    return replace(taken, version=taken.version + 1)
+
+
+def _fail(work: Work, span: Span, job: Job, versions: dict[str, int], error: str, raw: str) -> None:
+    """Note that a model could not digest a span: it stays due, after a pause."""
+    failed = _failed(work, job, error, raw, covers=job.covers)
+
+    def plan() -> Plan:
+        if _versions(work, span.ids) != versions or _job_version(work, job) != job.version:
+            return NOTHING
+        return Plan((failed.put(work.user_id, work.now),), {**versions, job.id: job.version}, (job.id,))
+
+    work.long_term.write(work.user_id, plan)
+    work.note("fail", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", error)
+
+
+def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[str, int], *, redo: bool) -> None:
+    """Write what a digest tells, once, if its messages are still as they were."""
+    candidates = candidates_of(span, digest, work.policy, user_id=work.user_id, now=work.now)
+    summary = _summary(work, span, digest)
+    job = _outcome(work, span, digest, job, summary)
+    outcome: list[Revision] = []
+    attempts = 0
+
+    def plan() -> Plan:
+        nonlocal attempts
+        attempts += 1
+        outcome.clear()
+        if _versions(work, span.ids) != versions or (not redo and _taken_in(work, span)):
+            return NOTHING
+        page, at = work.ledger()
+        outcome.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now))
+        written = [record for revision in outcome for record in revision.records]
+        puts, expect = writes([*_next(work, summary), *written])
+        if job.state != "done" or job.covers or job.version:
+            puts, expect = (*puts, job.put(work.user_id, work.now)), {**expect, job.id: job.version}
+        return Plan((*puts, page), {**versions, **expect, page.id: at}, tuple(put.id for put in puts))
+
+    if work.dry_run:
+        planned = plan()
+    else:
+        planned = work.long_term.write(work.user_id, plan)
+    if not planned.puts:
+        work.dropped()
+        return
+    work.kept(planned.expect[LEDGER] + 1)
+    _report(work, span, summary, digest, outcome)
+
+
+def _taken_in(work: Work, span: Span) -> bool:
+    """Return whether a message of the span is covered by now."""
+    return any(_covers(record) for record in work.store.dependents(work.user_id, span.ids))
+
+
+def _job_version(work: Work, job: Job) -> int:
+    (stored,) = work.store.fetch(work.user_id, [job.id])
+    return 0 if stored is None else stored.version
+
+
+def _summary(work: Work, span: Span, digest: Digest) -> Record | None:
+    """Return the summary that a span gets, if it deserves one."""
+    if not digest.summary.strip() or not work.policy.deserves_summary(span.messages, span.tokens):
+        return None
+    return summary_of(span, digest, user_id=work.user_id, now=work.now)
+
+
+def _next(work: Work, summary: Record | None) -> list[Record]:
+    """Return the version of a summary that comes after the stored one."""
+    if summary is None:
+        return []
+    (stored,) = work.store.fetch(work.user_id, [summary.id])
+    return [summary if stored is None else replace(summary, version=stored.version + 1, updated_at=work.now)]
+
+
+def _outcome(work: Work, span: Span, digest: Digest, job: Job, summary: Record | None) -> Job:
+    """Return what becomes of the job: done; or waiting, where the extractive summarizer stood in for the model."""
+    if FALLBACK not in digest.flags:
+        return job.finished(covers=summary is None)
+    failure = next(reversed(getattr(work.summarizer, "failures", ())), None)
+    return _failed(work, job, str(failure or "the model failed"), getattr(failure, "raw", ""), covers=True)
+
+
+def _failed(work: Work, job: Job, error: str, raw: str, *, covers: bool) -> Job:
+    settings = work.policy.settings
+    wait = timedelta(seconds=settings.retry_wait)
+    return job.failed(error, raw, now=work.now, wait=wait, retries=settings.retries, covers=covers)
+
+
+def _report(work: Work, span: Span, summary: Record | None, digest: Digest, outcome: Sequence[Revision]) -> None:
+    why = f"{span.why}; by {digest.made_by}" + (", as the model failed" if FALLBACK in digest.flags else "")
+    work.note("digest", span.ids if summary is None else [summary.id], digest.summary, why)
+    for revision in outcome:
+        if revision.records:
+            work.note(revision.action, [record.id for record in revision.records], revision.record.text, revision.why)

@@ -1,0 +1,123 @@
+"""Work on a span that the store must remember: that it is under way, has failed, or left nothing to keep.
+
+A span that is merely due has no job: that follows from what covers it. A job is a record of the hidden kind ``job``
+that rests on the messages of its span, so that forgetting one of them takes it along, a model's raw answer included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, TypeAlias
+
+from ..protocols import Put, Store, Where
+from ..records import Record, to_datetime
+
+State: TypeAlias = Literal["leased", "waiting", "dead", "done"]
+KIND: Final = "job"
+LEDGER: Final = "job:ledger"
+"""A record whose next version goes with every commit that revises what is known: of two, one is planned anew."""
+LONGEST_WAIT: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Work on one span.
+
+    ``state``     ``leased`` by ``owner`` until ``until``; ``waiting`` for another attempt, not before ``until``;
+                  ``dead`` after too many; ``done``
+    ``covers``    whether the span's items have been taken in, so that it is not due again
+    ``attempts``  how often it has failed; ``error`` how it failed last, ``raw`` what the model had answered
+    ``version``   the version that is stored; 0 for none
+    """
+
+    id: str
+    session_id: str
+    source_ids: tuple[str, ...]
+    state: State = "done"
+    covers: bool = False
+    attempts: int = 0
+    until: datetime | None = None
+    owner: str | None = None
+    error: str | None = None
+    raw: str = ""
+    version: int = 0
+
+    def held(self, now: datetime) -> bool:
+        """Return whether nobody may work on the span now."""
+        return self.state == "dead" or (
+            self.state in ("leased", "waiting") and self.until is not None and now < self.until
+        )
+
+    def leased(self, owner: str, until: datetime) -> Job:
+        """Return the job as taken by a worker."""
+        return replace(self, state="leased", owner=owner, until=until)
+
+    def finished(self, *, covers: bool) -> Job:
+        """Return the job as done."""
+        return replace(self, state="done", covers=covers, owner=None, until=None, error=None, raw="")
+
+    def failed(self, error: str, raw: str, *, now: datetime, wait: timedelta, retries: int, covers: bool) -> Job:
+        """Return the job after one more failure: waiting twice as long as before, or dead."""
+        attempts = self.attempts + 1
+        pause = min(wait * 2 ** min(attempts - 1, 30), LONGEST_WAIT)
+        dead = attempts > retries
+        return replace(
+            self,
+            state="dead" if dead else "waiting",
+            covers=covers,
+            attempts=attempts,
+            owner=None,
+            until=None if dead else now + pause,
+            error=error,
+            raw=raw,
+        )
+
+    def put(self, user_id: str, now: datetime) -> Put:
+        """Return what stores the next version of the job."""
+        noted: dict[str, Any] = {"state": self.state, "covers": self.covers, "attempts": self.attempts}
+        noted |= {name: value for name in ("owner", "error") if (value := getattr(self, name)) is not None}
+        if self.until is not None:
+            noted["until"] = self.until.isoformat()
+        record = Record(
+            id=self.id, text=self.raw, kind=KIND, user_id=user_id, session_id=self.session_id,
+            source_ids=self.source_ids, created_at=now, stored_at=now, version=self.version + 1, metadata=noted,
+        )  # fmt: skip
+        return Put(record)
+
+
+def read(record: Record) -> Job:
+    """Return the job that a record holds."""
+    noted = record.metadata
+    until = noted.get("until")
+    return Job(
+        id=record.id,
+        session_id=record.session_id or "",
+        source_ids=record.source_ids,
+        state=noted["state"],
+        covers=noted["covers"],
+        attempts=noted["attempts"],
+        until=None if until is None else to_datetime(until),
+        owner=noted.get("owner"),
+        error=noted.get("error"),
+        raw=record.text,
+        version=record.version,
+    )
+
+
+def jobs(store: Store, user_id: str) -> Iterator[Job]:
+    """Yield the user's jobs, in order of writing."""
+    for record in store.scan(user_id, Where(kinds=(KIND,))):
+        if record.id != LEDGER:
+            yield read(record)
+
+
+def ledger(store: Store, user_id: str, now: datetime) -> tuple[Put, int]:
+    """Return what turns the ledger's page, and the version that is to be expected of it."""
+    (stored,) = store.fetch(user_id, [LEDGER])
+    version = 0 if stored is None else stored.version
+    record = Record(
+        id=LEDGER, text="", kind=KIND, user_id=user_id, created_at=now, stored_at=now, version=version + 1
+    )  # fmt: skip
+    return Put(record), version

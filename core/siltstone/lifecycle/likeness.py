@@ -1,0 +1,125 @@
+"""What two statements about one thing have in common: whether they say the same, another thing, or the reverse. Pure.
+
+Rules compare what is left of a statement when its grammar is taken away: "We've just moved to Lisbon" and "I live in
+Lisbon" both leave Lisbon.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..compress.lexicon import words_of
+from ..compress.modality import negated
+from ..text.language import script
+from ..text.tokenize import terms
+
+SAME: Final = 0.6
+"""The share of the shorter statement's words that two statements of the same thing have in common."""
+
+_NAME: Final = re.compile(r"[A-ZÀ-Þ][\w'’.-]+|[\w.+-]+@[\w.-]+|\+?\d[\d\s./:-]*\d|\d+")
+_NO_NAME: Final = words_of(
+    "i i'm i've i'd i'll we we're we've my our the a an it it's yes no so and but well now actually sorry wait also",
+    "just today yesterday he she they his her their this that there in on at since after before from monday tuesday",
+    "wednesday thursday friday saturday sunday may",
+)
+_GRAMMAR_EN: Final = frozenset(
+    term
+    for word in words_of(
+        "live lives living lived move moved moving settle settled based located stay staying reside home house flat",
+        "apartment place city town work works working worked job position role company employer employed start started",
+        "starting begin began begun join joined switch switched quit leave left new old now currently nowadays today",
+        "yesterday last next month week year ago since day days these recently finally still back longer anymore more",
+        "no never not stop stopped give gave given up used actually sorry wait meant mean correct correction really",
+        "very much love like likes loved enjoy enjoys hate dislike dislikes prefer fan favorite favourite can stand",
+        "name called call birthday born turn turned email mail address phone number eat eats eating ate drink drinks",
+        "drinking go going went have has had use using always usually often again please plan planning trip visit is",
+        "are was were",
+    )
+    for term in terms(word)
+)
+_GRAMMAR_ZH: Final = re.compile(
+    r"我们|我们|咱们|我|我的|现在|目前|最近|刚刚|刚|已经|其实|不对|记错了|说错了|应该|从|上个?(?:月|周|星期)|去年|今年|昨天|今天|"
+    r"前天|不再|再也不|再|不|没|没有|别|了|的|在|住在|住|搬到|搬去|搬家|搬|定居|家|工作|上班|入职|就职|跳槽|换到|换了|换成|换|改成|"
+    r"改到|改|去|来|到|公司|当|做|是|一名|一个|一位|个|名|新|喜欢|爱|讨厌|很|特别|非常|最|更|可|吃|喝|看|听|叫|名字|生日|邮箱|"
+    r"电话|手机号?|地址|岁|今年|开始|已|也|还|都|就|行|吧|啊|呢|哦|，|。|！|,|!|\s"
+)
+_PLANTS: Final = re.compile(
+    r"\b(?:vegetarian|vegan|plant[- ]based|veggie)\b|吃素|素食|\b(?:meat|fish)[- ]free\b", re.IGNORECASE
+)
+_MEAT: Final = re.compile(
+    r"\b(?:meat|beef|pork|chicken|fish|steak|lamb|bacon|sausages?|burgers?|turkey|ham)\b|[肉鱼鸡鸭牛羊猪荤]",
+    re.IGNORECASE,
+)
+_ROLE: Final = re.compile(
+    r"\bas an? \w+|\b(?:i'?m|i am|he'?s|she'?s|is|am|became|become) (?:now )?(?:an?|the) \w+|"
+    r"(?:是|做|当)(?:一?[名个位])?(?!在)\w*(?:师|员|生|家|经理|总监|医生|护士|老师|程序|设计|工)|(?:师|员|经理|总监|医生|护士|老师)$",
+    re.IGNORECASE,
+)
+_EMPLOYER: Final = re.compile(
+    r"(?i:\b(?:at|for|with|joined|join|by)) (?:the )?[A-Z]|(?i:\bmy own (?:business|company|studio|shop))|"
+    r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)"
+)
+_CALLED: Final = re.compile(r"\bcall me\b|\bgo by\b|叫我|喊我|称呼我", re.IGNORECASE)
+
+
+def content(text: str) -> frozenset[str]:
+    """Return the terms of a statement that tell what it is about: its names and numbers, else its other words."""
+    if script(text) == "han":
+        bare = _GRAMMAR_ZH.sub(" ", text)
+        return frozenset(term for part in bare.split() for term in _pairs(part))
+    names = [name for name in _NAME.findall(text) if name.casefold().rstrip(".'’") not in _NO_NAME]
+    if names:
+        return frozenset(term for name in names for term in terms(name)) or words(text)
+    return words(text)
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the terms of a statement without its grammar, names and all."""
+    if script(text) == "han":
+        return content(text)
+    return frozenset(terms(text)) - _GRAMMAR_EN
+
+
+def same(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two contents are the same, or one adds nothing to the other."""
+    if not one or not other:
+        return True
+    return len(one & other) >= SAME * min(len(one), len(other))
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Return whether two statements of one topic say the same, in other words perhaps; a denial says the reverse."""
+    if negated(one) != negated(other):
+        return False
+    a, b = words(one), words(other)
+    return bool(a) and bool(b) and len(a & b) >= _ALIKE * max(len(a), len(b))
+
+
+_ALIKE: Final = 0.6
+"""The same share of the longer statement's words: what says more is another statement."""
+
+
+def aspects(attribute: str, text: str) -> frozenset[str]:
+    """Return which sides of an attribute a statement is about: the role or the employer, the name or what to call."""
+    if attribute == "work":
+        found = {name for name, pattern in (("role", _ROLE), ("employer", _EMPLOYER)) if pattern.search(text)}
+        return frozenset(found or {"role", "employer"})
+    if attribute == "name":
+        return frozenset({"called" if _CALLED.search(text) else "name"})
+    return frozenset({attribute})
+
+
+def stance(text: str) -> str | None:
+    """Return ``"plants"`` or ``"meat"`` for a statement of whether somebody eats animals, ``None`` for another one."""
+    denied = negated(text)
+    if _PLANTS.search(text):
+        return "meat" if denied else "plants"
+    if _MEAT.search(text):
+        return "plants" if denied else "meat"
+    return None
+
+
+def _pairs(run: str) -> list[str]:
+    """Return the pairs of characters of a run, or the run itself where it is shorter."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]

@@ -1,0 +1,217 @@
+"""What a new statement does to what is known: it is new, it repeats, it replaces, it contradicts. Pure.
+
+What is compared are statements of one topic: the same subject and the same attribute. Of some attributes a person has
+one value at a time (``compress.statement.SINGLE_VALUED``), and a newer one ends the older: its period is closed, and
+both are kept. Of the others there are many; only a repetition, or the reverse of the same, touches what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal, TypeAlias
+
+from ..compress.modality import negated
+from ..compress.statement import SINGLE_VALUED
+from ..records import Record, replace, unique
+from .candidates import CORRECTION, subject_and_attribute
+from .likeness import aspects, content, same, says_the_same, stance
+from .signals import changes
+
+Verdict: TypeAlias = Literal["unrelated", "repeats", "supersedes", "contradicts"]
+"""What one statement is to an older one of its topic."""
+
+Judge: TypeAlias = Callable[[Record, Record], Verdict | None]
+"""Decides between a new statement and a known one; ``None`` leaves it to the rules."""
+
+ONE_AT_A_TIME: Final = SINGLE_VALUED - {"education"}
+"""Attributes whose newer value ends the older; what somebody has studied adds up."""
+CONSTANT: Final = frozenset({"birthday", "origin", "birth"})
+"""What does not change: a second value is a correction, or a contradiction."""
+ONE_PERIOD: Final = timedelta(days=1)
+"""Two values told within this time, neither as a change nor as a correction, contradict each other."""
+CONTRADICTED: Final = "contradicted"
+_REVERSE: Final = {"like": "dislike", "dislike": "like"}
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What becomes of one statement: ``action``, the records to be written, and why, in a few words.
+
+    ``records`` are the new record and the new versions of known ones; none where nothing changes.
+    """
+
+    action: str
+    record: Record
+    records: tuple[Record, ...]
+    why: str
+
+
+class Known:
+    """The records that may be revised, by topic; kept up to date with what is decided."""
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self.by_id: dict[str, Record] = {}
+        self._topics: dict[str | None, dict[str, None]] = {}
+        for record in records:
+            self.keep(record)
+
+    def keep(self, record: Record) -> None:
+        """Take a new record or the next version of one."""
+        self.by_id[record.id] = record
+        self._topics.setdefault(record.topic, {})[record.id] = None
+
+    def of(self, topic: str | None) -> list[Record]:
+        """Return the records of a topic, in order of writing."""
+        return [self.by_id[id] for id in self._topics.get(topic, ())]
+
+
+def revise(candidates: Sequence[Record], known: Known, *, now: datetime, judge: Judge | None = None) -> list[Revision]:
+    """Decide what each candidate does, in order; ``known`` is changed accordingly."""
+    revisions = []
+    for candidate in candidates:
+        revision = _revise(candidate, known, now, judge)
+        for record in revision.records:
+            known.keep(record)
+        revisions.append(revision)
+    return revisions
+
+
+def _revise(new: Record, known: Known, now: datetime, judge: Judge | None) -> Revision:
+    related = _related(new, known)
+    resting = [old for old in related if set(new.source_ids) <= set(old.source_ids)]
+    if any(old.id == new.id or old.text == new.text or compare(new, old) == "repeats" for old in resting):
+        return Revision("known", new, (), "it was taken from the same messages before")
+    verdicts = [(old, (judge and judge(new, old)) or compare(new, old)) for old in related]
+    repeated = [old for old, verdict in verdicts if verdict == "repeats" and _open(old)]
+    if repeated:
+        old = repeated[-1]
+        text = max(old, new, key=lambda one: len(content(one.text))) if old.kind != "event" else old
+        record = replace(
+            old,
+            text=text.text,
+            support=old.support + 1,
+            source_ids=unique([*old.source_ids, *new.source_ids]),
+            occurred_at=old.occurred_at or new.occurred_at,
+            version=old.version + 1,
+            updated_at=now,
+        )
+        return Revision("repeat", record, (record,), f"said again; now {record.support} times")
+    if new.topic is not None and "former" in new.topic:
+        return _end(new, [old for old, verdict in verdicts if verdict == "supersedes" and _open(old)], now)
+    later = [old for old, verdict in verdicts if verdict == "supersedes" and _began(old) > _began(new)]
+    if later:  # told of an earlier time than what is known: it has ended already
+        next_one = min(later, key=_began)
+        record = replace(new, valid_until=_began(next_one), superseded_by=next_one.id)
+        return Revision("add", record, (record,), f"held until {_began(next_one):%Y-%m-%d}: {next_one.text!r}")
+    ended = [old for old, verdict in verdicts if verdict == "supersedes" and _open(old)]
+    if ended:
+        return Revision(
+            "supersede",
+            new,
+            (new, *(close(old, _began(new), new.id, now) for old in ended)),
+            "replaces " + ", ".join(repr(old.text) for old in ended),
+        )
+    against = [old for old, verdict in verdicts if verdict == "contradicts" and _open(old)]
+    if against:
+        marked = replace(new, flags=unique([*new.flags, CONTRADICTED]))
+        others = [
+            replace(old, flags=unique([*old.flags, CONTRADICTED]), version=old.version + 1, updated_at=now)
+            for old in against
+            if CONTRADICTED not in old.flags
+        ]
+        return Revision(
+            "contradict", marked, (marked, *others), "contradicts " + ", ".join(repr(old.text) for old in against)
+        )
+    return Revision("add", new, (new,), "new")
+
+
+def compare(new: Record, old: Record) -> Verdict:
+    """Return what a new statement is to a known one of a related topic, by rule."""
+    about, of = subject_and_attribute(new), subject_and_attribute(old)
+    if about is None or of is None:
+        return "repeats" if says_the_same(new.text, old.text) and _same_day(new, old) else "unrelated"
+    attribute = about[1]
+    if attribute.startswith("former "):
+        return _former(new, old, of[1])
+    if _REVERSE.get(attribute) == of[1]:
+        return "supersedes" if same(content(new.text), content(old.text)) and _names_all(new, old) else "unrelated"
+    if attribute == "diet":
+        return _diet(new, old)
+    if attribute not in ONE_AT_A_TIME and attribute not in CONSTANT:
+        return "repeats" if says_the_same(new.text, old.text) and _same_day(new, old) else "unrelated"
+    if not aspects(attribute, new.text) & aspects(attribute, old.text):
+        return "unrelated"
+    corrected = CORRECTION in new.flags
+    if negated(new.text) and not corrected:
+        return "supersedes" if same(content(new.text), content(old.text)) else "unrelated"
+    if same(content(new.text), content(old.text)) and not corrected:
+        return "unrelated" if negated(old.text) else "repeats"
+    if corrected or changes(new.text):
+        return "supersedes"
+    if attribute in CONSTANT or abs(new.created_at - old.created_at) < ONE_PERIOD:
+        return "contradicts"
+    return "supersedes"
+
+
+def close(old: Record, until: datetime, by: str | None, now: datetime) -> Record:
+    """Return the next version of a record: it held until then, and ``by`` has replaced it."""
+    return replace(old, valid_until=until, superseded_by=by, version=old.version + 1, updated_at=now)
+
+
+def _related(new: Record, known: Known) -> list[Record]:
+    """Return what may be revised by a statement: its topic, the reverse of it, and what it says has ended."""
+    found = known.of(new.topic)
+    about = subject_and_attribute(new)
+    if about is not None:
+        attribute = about[1]
+        other = _REVERSE.get(attribute) or (attribute[len("former ") :] if attribute.startswith("former ") else None)
+        if other is not None:
+            found = [*found, *known.of(new.topic and new.topic[: -len(attribute)] + other)]
+    return found
+
+
+def _end(new: Record, ended: Sequence[Record], now: datetime) -> Revision:
+    """Close what a statement says is over; the statement itself is kept as a fact of the past."""
+    fact = replace(new, kind="fact")
+    closed = tuple(close(old, _began(new), new.id, now) for old in ended)
+    why = "ends " + ", ".join(repr(old.text) for old in ended) if ended else "new"
+    return Revision("end" if ended else "add", fact, (fact, *closed), why)
+
+
+def _former(new: Record, old: Record, attribute: str) -> Verdict:
+    if attribute.startswith("former "):
+        return "repeats" if says_the_same(new.text, old.text) else "unrelated"
+    return "supersedes" if same(content(new.text), content(old.text)) else "unrelated"
+
+
+def _diet(new: Record, old: Record) -> Verdict:
+    """Compare what somebody eats: whether they eat animals at all is one question, each other food its own."""
+    mine, its = stance(new.text), stance(old.text)
+    if mine is not None and its is not None and mine != its:
+        return "supersedes"
+    if says_the_same(new.text, old.text):
+        return "repeats"
+    if negated(new.text) != negated(old.text) and content(new.text) and same(content(new.text), content(old.text)):
+        return "supersedes"
+    return "unrelated"
+
+
+def _names_all(new: Record, old: Record) -> bool:
+    return bool(content(new.text)) and bool(content(old.text))
+
+
+def _same_day(new: Record, old: Record) -> bool:
+    """Return whether two statements can mean one happening: on one day, or one of them on no day in particular."""
+    if new.occurred_at is None or old.occurred_at is None:
+        return True
+    return new.occurred_at.date() == old.occurred_at.date()
+
+
+def _open(record: Record) -> bool:
+    return record.valid_until is None
+
+
+def _began(record: Record) -> datetime:
+    return record.valid_from or record.created_at

@@ -1,0 +1,78 @@
+"""One consolidation of one user: what its steps share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from ..protocols import Put, Store, Summarizer, TokenCounter, Where
+from ..records import Change, Record
+from ..tiers.long_term import LongTerm, Plan
+from ..tiers.policy import Policy
+from .jobs import ledger
+from .revise import Known
+
+REVISED: Final = ("profile", "event", "fact")
+"""Kinds of records that statements become, and that later statements revise."""
+
+
+@dataclass
+class Work:
+    """What the steps of a consolidation work with, and the rows of its report so far.
+
+    ``now`` is the time at which all is judged, ``owner`` names this worker in the leases of jobs.
+    """
+
+    store: Store
+    long_term: LongTerm
+    summarizer: Summarizer
+    counter: TokenCounter
+    policy: Policy
+    user_id: str
+    now: datetime
+    owner: str
+    dry_run: bool = False
+    rows: list[Change] = field(default_factory=list)
+    _known: tuple[int, Known] | None = None
+
+    def note(self, action: str, ids: Sequence[str], text: str, why: str) -> None:
+        """Add a row to the report."""
+        self.rows.append(Change(action, tuple(ids), text, why))
+
+    def known(self, version: int, *, fresh: bool) -> Known:
+        """Return what is known as of a version of the ledger, read again where that is another or ``fresh`` asks."""
+        if fresh or self._known is None or self._known[0] != version:
+            found = self.store.scan(self.user_id, Where(kinds=REVISED))
+            self._known = (version, Known(record for record in found if is_derived(record)))
+        return self._known[1]
+
+    def kept(self, version: int) -> None:
+        """Say that what was decided on ``known`` has become the given version of the ledger."""
+        if self._known is not None:
+            self._known = (version, self._known[1])
+
+    def dropped(self) -> None:
+        """Say that what was decided on ``known`` was not written."""
+        self._known = None
+
+    def ledger(self) -> tuple[Put, int]:
+        """Return what turns the ledger's page, and the version that is to be expected of it."""
+        return ledger(self.store, self.user_id, self.now)
+
+
+NOTHING: Final = Plan((), {}, ())
+
+
+def is_derived(record: Record) -> bool:
+    """Return whether siltstone made the record from others: what the user wrote is not revised, merged or evicted."""
+    return record.made_by != "user" and bool(record.source_ids)
+
+
+def writes(records: Sequence[Record]) -> tuple[tuple[Put, ...], dict[str, int]]:
+    """Return what writes records, versions of one in order, and the versions that they expect to be stored."""
+    expect: dict[str, int] = {}
+    for record in records:
+        expect.setdefault(record.id, record.version - 1)
+    return tuple(Put(record) for record in records), expect

@@ -1,0 +1,59 @@
+"""What moves between the tiers, and when: decided from values only, without a store, a model or a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from ..records import Message
+from ..settings import Settings
+
+_WHO: Final = ("name", "pronouns", "age", "birth", "birthday", "origin", "language", "email", "phone", "address")
+_LIFE: Final = ("home", "work", "education", "family", "relation", "pet", "possession", "health", "diet")
+_WAYS: Final = ("trait", "habit", "hobby", "like", "dislike", "instruction")
+_PROFILE: Final = frozenset((*_WHO, *_LIFE, *_WAYS))
+"""What belongs to a person's profile; whatever else is told of them is a fact."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Decides by ``Settings``: when a span is due, and what becomes of what it tells."""
+
+    settings: Settings
+
+    def due(self, turns: int, tokens: int, last_said: datetime, now: datetime) -> str | None:
+        """Return why the open end of a session is due for compression, in a few words, or ``None``: not yet."""
+        settings = self.settings
+        if turns >= settings.span_turns:
+            return f"{turns} turns"
+        if tokens >= settings.span_tokens:
+            return f"{tokens} tokens"
+        if now - last_said >= timedelta(seconds=settings.span_idle):
+            return "the session is silent"
+        return None
+
+    def over(self, last_said: datetime, now: datetime) -> bool:
+        """Return whether a session has ended, as far as its silence tells."""
+        return now - last_said >= timedelta(seconds=self.settings.session_idle)
+
+    def deserves_summary(self, messages: Sequence[Message], tokens: int) -> bool:
+        """Return whether a span is long enough for a summary; a few short turns are as short as theirs would be."""
+        return tokens >= SUMMARISED and len(messages) > 1
+
+    def kind_of(self, field: str, subject: str | None, attribute: str | None, speakers: Sequence[str]) -> str:
+        """Return the kind of record that an item of a digest becomes.
+
+        ``field`` is the list of the digest that holds it; ``speakers`` are the people who take part, ``user`` among
+        them where nobody is named: what they tell of themselves is profile, what they tell of others is a fact.
+        """
+        if field == "events":
+            return "event"
+        if field == "preferences" or attribute in _PROFILE:
+            return "profile" if subject is None or subject in speakers else "fact"
+        return "fact"
+
+
+SUMMARISED: Final = 120
+"""Tokens from which a span gets a summary of its own."""

@@ -1,0 +1,142 @@
+"""Compressing what was said: what is due, what becomes of it, and that doing it twice changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from siltstone import Settings, TieredMemory
+from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+
+TALK = [
+    ("user", "Hi! I'm Alice. I live in Lisbon and I work as a nurse at the Santa Maria hospital."),
+    ("assistant", "Nice to meet you, Alice. How can I help you today?"),
+    ("user", "I'm allergic to peanuts, so please keep that in mind when you suggest recipes."),
+    ("assistant", "Of course. I will leave peanuts out of every recipe that I suggest to you."),
+    ("user", "I'm flying to Kyoto on June 3 with my sister Ana, and we want to see the temples."),
+    (
+        "assistant",
+        "That sounds wonderful. Early June is warm, and the gardens are green after the rain. "
+        "Book the night train early; it is often full in the season, and the view in the morning is worth it.",
+    ),
+    ("user", "Thanks, bye!"),
+]
+
+
+@pytest.fixture(params=["ram", "folder"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> Iterator[TieredMemory]:
+    """A memory in each embedded store, at a clock that stands still."""
+    location = ":memory:" if request.param == "ram" else tmp_path / "m"
+    with TieredMemory.open(
+        location, embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock, settings=Settings(embed_wait=5.0)
+    ) as memory:
+        yield memory
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    """Noon of a spring day."""
+    return FrozenClock("2024-05-08T12:00:00+00:00")
+
+
+def derived(memory: TieredMemory) -> set[tuple[str, str]]:
+    """Return kind and text of all records that are no turns."""
+    return {(record.kind, record.text) for record in memory.records() if record.kind != "turn"}
+
+
+def test_nothing_is_due_while_the_talk_goes_on(memory: TieredMemory, clock: FrozenClock) -> None:
+    """A short session that has just been written to is left alone; once it is silent, it is compressed."""
+    memory.add(TALK, session_id="s")
+    assert memory.consolidate().rows == ()
+    clock.advance(minutes=31)
+    report = memory.consolidate()
+    assert report.count("digest") == 1
+    assert report.rows[0].why.startswith("the session is silent")
+
+
+def test_what_was_told_becomes_records_of_its_kind(memory: TieredMemory, clock: FrozenClock) -> None:
+    """Lasting things become profile, a trip an event with its day, each with its message; small talk is nothing."""
+    ids = memory.add(TALK, session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    by_topic = {record.topic: record for record in memory.records() if record.kind in ("profile", "event", "fact")}
+    home, trip = by_topic["user · home"], by_topic["user · plan"]
+    assert (home.kind, home.source_ids, home.session_id) == ("profile", (ids[0],), "s")
+    assert (trip.kind, trip.source_ids) == ("event", (ids[4],))
+    assert trip.occurred_at is not None
+    assert trip.occurred_at.date().isoformat() == "2024-06-03"
+    assert by_topic["user · health"].made_by == "extractive"
+    assert not any("bye" in record.text for record in memory.records() if record.kind != "turn")
+    (summary,) = memory.records(kinds="summary")
+    assert (summary.level, summary.source_ids) == (0, tuple(ids))
+    assert memory.search("What is the user allergic to?", kinds="profile")[0].record.topic == "user · health"
+
+
+def test_doing_it_twice_does_nothing_new(memory: TieredMemory, clock: FrozenClock) -> None:
+    """A second run, and one after reopening, find nothing due and leave every record as it was."""
+    memory.add(TALK, session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    before = sorted((record.id, record.version, record.support) for record in memory.records())
+    assert memory.consolidate().rows == ()
+    assert sorted((record.id, record.version, record.support) for record in memory.records()) == before
+
+
+def test_a_dry_run_says_what_would_happen(memory: TieredMemory, clock: FrozenClock) -> None:
+    """The rows of a dry run are those of the run that follows, and nothing is written."""
+    memory.add(TALK, session_id="s")
+    clock.advance(hours=1)
+    revision = memory.revision
+    planned = memory.consolidate(dry_run=True)
+    assert planned.dry_run
+    assert memory.revision == revision
+    assert memory.consolidate().rows == planned.rows
+
+
+def test_a_long_session_is_compressed_while_it_runs(memory: TieredMemory) -> None:
+    """Each full span is due at once, and ends before a user speaks; the open end stays open."""
+    turns = [(role, f"{role} says thing number {n}") for n in range(35) for role in ("user", "assistant")]
+    ids = memory.add(turns, session_id="s")
+    report = memory.consolidate()
+    assert report.count("digest") == 2
+    covered = [summary.source_ids for summary in memory.records(kinds="summary")]
+    assert covered == [tuple(ids[:24]), tuple(ids[24:48])]
+
+
+def test_small_talk_leaves_nothing_and_is_not_looked_at_again(memory: TieredMemory, clock: FrozenClock) -> None:
+    """A greeting is kept as turns, becomes neither fact nor summary, and is due no more."""
+    memory.add([("user", "Hello there!"), ("assistant", "Hello!"), ("user", "你好，谢谢，再见！")], session_id="s")
+    clock.advance(hours=1)
+    assert [row.action for row in memory.consolidate().rows] == ["digest"]
+    assert derived(memory) == set()
+    assert memory.consolidate().rows == ()
+
+
+def test_what_is_added_later_is_compressed_later(memory: TieredMemory, clock: FrozenClock) -> None:
+    """A session that goes on after it was compressed is due again for its new messages only."""
+    first = memory.add(TALK, session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    more = memory.add([("user", "I have a dog named Rex.")], session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    (pet,) = [record for record in memory.records(kinds="profile") if record.topic == "user · pet"]
+    assert pet.source_ids == tuple(more)
+    assert all(set(record.source_ids) <= set(first) for record in memory.records(kinds="summary"))
+
+
+def test_forgetting_a_message_remakes_its_digest(memory: TieredMemory, clock: FrozenClock) -> None:
+    """The summary goes with a forgotten message, and the rest of the span is compressed anew."""
+    ids = memory.add(TALK, session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    memory.forget(ids=[ids[2]])
+    assert list(memory.records(kinds="summary")) == []
+    memory.consolidate()
+    assert not any("peanuts" in text for _, text in derived(memory) if "recipe" not in text)
+    assert ids[2] not in {id for record in memory.records() for id in record.source_ids}
+    covered = {id for record in memory.records(kinds="summary") for id in record.source_ids}
+    assert memory.consolidate().rows == ()
+    assert covered <= set(ids)
