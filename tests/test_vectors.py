@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from siltstone.index.vectors import Vectors
-from siltstone.protocols import Floats
 
 DIM = 32
 SMALL = {"flat_limit": 2_000, "tail": 256}
@@ -27,8 +26,7 @@ def indexed(halves: np.ndarray, *, batch: int = 1_000) -> Vectors:  # type: igno
     made = Vectors(DIM, lambda rows: halves[rows // 3], **SMALL)
     for first in range(0, len(halves), batch):
         some = np.arange(first, min(first + batch, len(halves)), dtype=np.int32) * 3
-        for _ in made.add(some, halves[first : first + batch]):
-            pass
+        made.add(some, halves[first : first + batch])
     return made
 
 
@@ -98,8 +96,7 @@ def test_a_coded_index_is_restored() -> None:
     assert coded is not None
     again = Vectors.restored(coded, lambda rows: halves[rows // 3])
     rest = np.arange(again.count, 5_000, dtype=np.int32)
-    for _ in again.add(rest * 3, halves[rest]):
-        pass
+    again.add(rest * 3, halves[rest])
     allowed = np.ones(15_000, np.bool_)
     for seed in range(5):
         query = unit(1, seed)[0].astype(np.float32)
@@ -133,26 +130,11 @@ def test_rows_written_during_a_search_are_not_in_it() -> None:
     for thread in threads:
         thread.start()
     for first in range(0, 8_000, 50):
-        for _ in made.add(np.arange(first, first + 50, dtype=np.int32), halves[first : first + 50]):
-            pass
+        made.add(np.arange(first, first + 50, dtype=np.int32), halves[first : first + 50])
     done.set()
     for thread in threads:
         thread.join()
     assert failures == []
-
-
-def test_products_with_the_mean_are_kept_up() -> None:
-    """Each row's product with the mean of all is near the true one, whatever the batches."""
-    halves = unit(3_000) + np.float16(0.1)
-    made = Vectors(DIM, lambda rows: halves[rows])
-    common: Floats = np.full(3_000, np.nan, np.float32)
-    for first in range(0, 3_000, 37):
-        some = np.arange(first, min(first + 37, 3_000), dtype=np.int32)
-        for rows, products in made.add(some, halves[some]):
-            common[rows] = products
-    exact = halves.astype(np.float32)
-    truth = exact @ exact.mean(axis=0)
-    assert np.corrcoef(common, truth)[0, 1] > 0.99
 
 
 def test_a_whitened_query_is_nearer_to_what_sets_rows_apart() -> None:
@@ -163,8 +145,7 @@ def test_a_whitened_query_is_nearer_to_what_sets_rows_apart() -> None:
     rows = shared + own
     halves = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
     made = Vectors(DIM, lambda rows: halves[rows])
-    for _ in made.add(np.arange(200, dtype=np.int32), halves):
-        pass
+    made.add(np.arange(200, dtype=np.int32), halves)
     query = (own[7] + 0.02 * rng.standard_normal(DIM)).astype(np.float32)
     query /= np.linalg.norm(query)
     near = made.cosines(made.whitened(query), 10, np.ones(200, np.bool_), none)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import sys
 import time
 import traceback
 from multiprocessing.connection import Connection
@@ -58,3 +61,33 @@ def serve(pipe: Connection) -> None:
             pipe.send((False, answer))
         except Exception:
             pipe.send((True, traceback.format_exc()))
+
+
+def remove_until(folder: Path, ids: list[str] | None, step: int) -> None:
+    """Remove items, or everything, and die at a step on disk."""
+    store = FolderStore(folder)
+    store.messages("u", "s")
+    die_at(step)
+    store.remove("u", ids or [], everything=ids is None)
+
+
+def die_at(step: int) -> None:
+    """Be killed at a change on disk: ``step`` counts the moments before and after each."""
+    left = step
+
+    def die(event: str, args: tuple[object, ...]) -> None:
+        nonlocal left
+        if event == "siltstone.disk":
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+    sys.addaudithook(die)
+
+
+def compact_until(folder: Path, step: int, history: int, segment_size: int) -> None:
+    """Compact a store and die at a step on disk."""
+    store = FolderStore(folder, durability="os", history=history, segment_size=segment_size)
+    store.messages("u", "s")
+    die_at(step)
+    store.compact()

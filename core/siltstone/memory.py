@@ -146,6 +146,7 @@ class TieredMemory:
             read_only=read_only,
             create=create,
             lock_timeout=settings.lock_timeout,
+            history=settings.history,
         )
         try:
             check_name(handle.store, model)
@@ -188,7 +189,12 @@ class TieredMemory:
         settings = settings or Settings()
         model = CheckedEmbedder(resolve_embedder(embedder))
         handle = open_store(
-            location, durability="fsync", read_only=False, create=False, lock_timeout=settings.lock_timeout
+            location,
+            durability="fsync",
+            read_only=False,
+            create=False,
+            lock_timeout=settings.lock_timeout,
+            history=settings.history,
         )
         try:
             stored, present = handle.store.fingerprint(), fingerprint_of(model)
@@ -523,9 +529,10 @@ class TieredMemory:
         return engine.store.scan(self._user_id, where)
 
     def history(self, id: str) -> list[Record]:
-        """Return earlier versions of a record, newest first. Raises ``NotFoundError``."""
+        """Return earlier versions of a record, newest first, up to ``Settings.history``. Raises ``NotFoundError``."""
         self.get(id)
-        return self._open_engine().store.versions(self._user_id, id)
+        older = self._open_engine().store.versions(self._user_id, id)
+        return [stored.record for stored in older if stored.record is not None]
 
     def stats(self) -> Stats:
         """Return counts, sizes and the state of the queue."""

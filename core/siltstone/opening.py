@@ -60,6 +60,7 @@ def open_store(
     read_only: bool,
     create: bool,
     lock_timeout: float,
+    history: int,
 ) -> StoreHandle:
     """Open the store at a location: a folder, ``":memory:"``, or a store of the caller's own, used as it is.
 
@@ -76,7 +77,7 @@ def open_store(
     if not text:
         raise ConfigurationError("the location is empty; pass a folder, e.g. './memory', or ':memory:'")
     if text == LOCATION:
-        return StoreHandle(RamStore(), None)
+        return StoreHandle(RamStore(history=history), None)
     url = _URL.match(text)
     if url is not None:
         raise ConfigurationError(
@@ -88,7 +89,12 @@ def open_store(
         shared = _open.get(key)
         if shared is None:
             store = FolderStore(
-                path, durability=durability, read_only=read_only, create=create, lock_timeout=lock_timeout
+                path,
+                durability=durability,
+                read_only=read_only,
+                create=create,
+                lock_timeout=lock_timeout,
+                history=history,
             )
             shared = _open[key] = _Shared(store)
         shared.users += 1

@@ -234,8 +234,6 @@ class Candidates:
     ``dense``     ``(n,)`` nearness to the query, its cosine unless whitened, nan where it was not computed
     ``pending``   number of eligible rows without a vector
     ``traits``    ``(n,)`` bits of ``text.traits.traits``, where the store keeps them
-    ``common``    ``(n,)`` product of the row's vector with the mean of the user's vectors, nan without a vector,
-                  where the store keeps that mean: how much the row sounds like all others
     ``session_sizes`` ``(sessions,)`` number of rows by the codes of ``session``, where the store knows it
     """
 
@@ -262,7 +260,6 @@ class Candidates:
     speakers: tuple[str, ...] = ()
     pending: int = 0
     traits: Ints | None = None
-    common: Floats | None = None
     session_sizes: Ints | None = None
 
 
@@ -377,8 +374,8 @@ class Store(Protocol):
         Records of a hidden kind are among them.
         """
 
-    def versions(self, user_id: str, id: str) -> list[Record]:
-        """Return earlier versions of a record, newest first."""
+    def versions(self, user_id: str, id: str) -> list[Stored]:
+        """Return the earlier versions of an item that are kept, newest first."""
 
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""

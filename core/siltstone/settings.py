@@ -13,6 +13,8 @@ class Settings:
     ``embed_batch``   how many texts go to the embedder at once?
     ``close_wait``    how long may ``close`` wait for queued vectors? seconds; the rest waits for the next open
     ``lock_timeout``  how long may a writer wait for another process? seconds, then ``StoreLockedError``
+    ``history``       how many earlier versions of a record does ``history`` show? older ones go, and with them what
+                      ``forget`` knows of the words of a message that was changed more often
     ``recent_share``, ``profile_share``, ``summary_share``   which part of a context's budget may the section
                       take before unused room is handed on? shares of 1; the rest is for ``recalled``
     ``max_message_chars``   how long may one message be? characters
@@ -33,6 +35,7 @@ class Settings:
     embed_batch: int = 32
     close_wait: float = 5.0
     lock_timeout: float = 10.0
+    history: int = 20
     recent_share: float = 0.3
     profile_share: float = 0.15
     summary_share: float = 0.15

@@ -152,6 +152,15 @@ def merge(blocks: Sequence[Block], dead: npt.NDArray[np.bool_]) -> Block:
     return Block(hashes, starts, packed)
 
 
+def renumbered(block: Block, numbers: npt.NDArray[np.int64]) -> Block:
+    """Return a block with other row numbers, ascending as before; every row in it must have one."""
+    packed = np.empty_like(block.packed)
+    for first in range(0, len(packed), _CHUNK):
+        some = block.packed[first : first + _CHUNK]
+        packed[first : first + _CHUNK] = (numbers[some >> _COUNT_BITS] << _COUNT_BITS) | (some & MOST)
+    return Block(block.hashes, block.starts, packed)
+
+
 def _scatter(block: Block, targets: npt.NDArray[np.int64], out: Packed) -> None:
     """Copy each term's postings to its target, a bounded number at once."""
     lengths = np.diff(block.starts)

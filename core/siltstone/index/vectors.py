@@ -7,7 +7,7 @@ table of rows. New rows go to a small flat tail, the only part that changes, und
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..protocols import Bools, Floats
-from .products import one_thread, products
+from .products import one_thread
 from .whitening import SAMPLE, Whitening, whitening
 
 Rows: TypeAlias = npt.NDArray[np.int32]
@@ -30,6 +30,8 @@ FLAT_LIMIT: Final = 32_768
 TAIL: Final = 4_096
 """Rows in the flat index that changes, before it is sealed."""
 _MOST_AT_ONCE: Final = 32_768
+GONE: Final = np.iinfo(np.int32).max
+"""The row of a position whose row has gone altogether: beyond every view."""
 _RERANK: Final = 4
 """Proposals of RaBitQ per row wanted; below 3 the recall on hard data falls under .99."""
 _LEAST_PROPOSALS: Final = 400
@@ -52,13 +54,12 @@ class _Part:
 
 @dataclass(frozen=True)
 class CodedVectors:
-    """The sealed RaBitQ parts of an index, as bytes: position of the first row of each, the rows, and the mean."""
+    """The sealed RaBitQ parts of an index, as bytes: position of the first row of each, and the rows."""
 
     dim: int
     starts: tuple[int, ...]
     parts: tuple[npt.NDArray[np.uint8], ...]
     rows: Rows
-    mean: Floats
 
 
 class Vectors:
@@ -74,9 +75,6 @@ class Vectors:
         self._parts: tuple[_Part, ...] = ()
         self._tail = faiss.IndexFlatIP(dim)
         self._tail_start = 0
-        self._sum = np.zeros(dim, np.float64)
-        self.mean: Floats = np.zeros(dim, np.float32)
-        self._renew_at = 1
         self._space: Whitening | None = None
         self._space_until = 1
         self._measuring = Lock()
@@ -89,9 +87,6 @@ class Vectors:
         parts = zip(coded.parts, coded.starts, strict=True)
         made._parts = tuple(_Part(faiss.deserialize_index(np.array(part)), start, False) for part, start in parts)
         made._tail_start = len(made._rows)
-        made.mean = np.array(coded.mean)
-        made._sum = made.mean.astype(np.float64) * made.count
-        made._renew_at = made.count + (made.count >> 2) + 1
         return made
 
     def coded(self) -> CodedVectors | None:
@@ -101,7 +96,7 @@ class Vectors:
             return None
         rows = self._rows[: coded[-1].end].copy()
         parts = tuple(faiss.serialize_index(part.index) for part in coded)
-        return CodedVectors(self.dim, tuple(part.start for part in coded), parts, rows, self.mean)
+        return CodedVectors(self.dim, tuple(part.start for part in coded), parts, rows)
 
     @property
     def rows(self) -> Rows:
@@ -113,25 +108,13 @@ class Vectors:
         """Number of positions, those of dead rows included."""
         return self._tail_start + int(self._tail.ntotal)
 
-    def add(self, rows: Rows, vectors: Halves) -> Iterator[tuple[Rows, Floats]]:
-        """Append the vectors of rows; yield rows and their products with the ``mean`` of all. One writer at a time.
-
-        The mean is taken anew whenever the vectors have grown by a quarter, and with it the products of older rows,
-        as far as they are in a flat index.
-        """
+    def add(self, rows: Rows, vectors: Halves) -> None:
+        """Append the vectors of rows. One writer at a time."""
         for first in range(0, len(rows), _MOST_AT_ONCE):
             with one_thread():
-                some, floats = rows[first : first + _MOST_AT_ONCE], self.floats(vectors[first : first + _MOST_AT_ONCE])
-                self._append(some, floats)
-                self._sum += floats.sum(axis=0, dtype=np.float64)
-                likeness = [(some, products(floats, self.mean))]
-                if self.count >= self._renew_at:
-                    self.mean = (self._sum / self.count).astype(np.float32)
-                    self._renew_at = self.count + (self.count >> 2) + 1
-                    likeness = list(self._products())
+                self._append(rows[first : first + _MOST_AT_ONCE], self.floats(vectors[first : first + _MOST_AT_ONCE]))
                 if self._tail.ntotal >= self._most:
                     self._seal()
-            yield from likeness
 
     def _append(self, rows: Rows, floats: Floats) -> None:
         with self._lock:
@@ -143,12 +126,6 @@ class Vectors:
                 self._rows = grown
             self._rows[start:end] = rows
             self._tail.add(floats)
-
-    def _products(self) -> Iterator[tuple[Rows, Floats]]:
-        for part in (*self._parts, _Part(self._tail, self._tail_start, True)):
-            if part.exact:
-                positions, cosines = _all_of(part.index, self.mean)
-                yield self._rows[part.start + positions], cosines
 
     def of(self, rows: Rows) -> Floats:
         """Return the vectors of rows, ``(n, dim)``; a row of nan where there is none."""
@@ -207,7 +184,8 @@ class Vectors:
             try:
                 count = self.count
                 positions = np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
-                sample = self.floats(self._source(self._rows[positions]))
+                rows = self._rows[positions]
+                sample = self.floats(self._source(rows[rows < GONE]))
                 self._space = whitening(sample[~np.isnan(sample[:, 0])])
                 self._space_until = count + (count >> 2) + _SPACE_GROWTH
             finally:

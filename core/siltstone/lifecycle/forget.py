@@ -143,7 +143,7 @@ def _names(stored: Stored) -> Iterator[str]:
 
 
 def _transcript(store: Store, user_id: str, stored: Stored) -> Iterator[Refusal]:
-    """Yield what a re-sent transcript of the message would be recognised by: its id, and every text it ever had.
+    """Yield what a re-sent transcript of the message would be recognised by: its id, and its texts as far as kept.
 
     What no transcript would show is recognised in copies of the store, by its stored id.
     """
@@ -158,6 +158,7 @@ def _transcript(store: Store, user_id: str, stored: Stored) -> Iterator[Refusal]
     elif message.id is not None:
         yield from _copies([message.id])
     if stored.version > 1 and message.id is not None:
-        for text in unique(record.text for record in store.versions(user_id, message.id)):
+        earlier = [older.message.content for older in store.versions(user_id, message.id) if older.message is not None]
+        for text in unique(earlier):
             if text.strip():
                 yield Refusal(message.session_id, text=text)

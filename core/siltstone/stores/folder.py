@@ -47,7 +47,7 @@ from .files.storefile import StoreFile, user_folder
 from .files.vectorfile import drop_others
 from .reading import ReadingStore, check_user_id, counts
 from .table.plan import Refusals, refused_of
-from .table.table import Table
+from .table.table import HISTORY, Table
 from .user import UNFINISHED, Rules, UserStore
 
 _OPEN_USERS: Final = 64
@@ -65,6 +65,7 @@ class FolderStore(ReadingStore):
     ``lock_timeout``  seconds that a writer waits for another one of the same user, then ``StoreLockedError``
 
     ``segment_size``  bytes after which a user's documents go on in another file
+    ``history``       how many earlier versions of an item are kept; what is behind them goes when it is much
 
     Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, or
     for a folder that holds something else, ``StoreVersionError`` for a newer format.
@@ -79,12 +80,15 @@ class FolderStore(ReadingStore):
         create: bool = True,
         lock_timeout: float = 10.0,
         segment_size: int = 64 << 20,
+        history: int = HISTORY,
     ) -> None:
         if durability not in ("fsync", "os"):
             raise ConfigurationError(f"durability is 'fsync' or 'os', not {durability!r}")
+        if history < 0:
+            raise ConfigurationError(f"history must be 0 or more, not {history}")
         self._location = os.fspath(path)
         self._root = os.path.abspath(self._location)
-        self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout, segment_size)
+        self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history)
         self._guard = Lock()
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
@@ -194,6 +198,22 @@ class FolderStore(ReadingStore):
             for folder in self._user_folders():
                 drop_others(folder, changed.space)
 
+    def compact(self, user_id: str | None = None) -> int:
+        """Take all dead weight out of a user's files, or of everybody's; return the bytes given back.
+
+        Dead are versions behind the history, their vectors, and notes of what is finished. The store does this by
+        itself where it is much; others read and write meanwhile.
+        """
+        self._may_write()
+        space = self._settings().space
+        before = after = 0
+        for name in [user_id] if user_id is not None else list(self.users()):
+            if self._exists(name):
+                before += sum(self.stats(name).bytes.values())
+                self._writing(name, lambda user: user.compact(space, whole=True))
+                after += sum(self.stats(name).bytes.values())
+        return max(0, before - after)
+
     def stats(self, user_id: str) -> StoreStats:
         """Return counts and sizes of one user."""
         view = self._table(user_id).view
@@ -216,8 +236,8 @@ class FolderStore(ReadingStore):
             users = list(self._users.values())
             self._users.clear()
         for user in users:
-            if self._rules.writable and user.is_due(closing=True):
-                user.keep()
+            if self._rules.writable:
+                user.tend(closing=True)
         if self._keeper is not None:
             self._keeper.join()
 
@@ -240,8 +260,8 @@ class FolderStore(ReadingStore):
             user = self._user(user_id, self._settings())
             try:
                 done = act(user)
-                if user.is_due():
-                    self._keep(user)
+                if user.is_due() or user.is_wasteful():
+                    self._tend(user)
                 return done
             except (Vanished, FileNotFoundError):
                 self._drop(user_id)
@@ -255,17 +275,17 @@ class FolderStore(ReadingStore):
                 if len(self._users) > _OPEN_USERS:
                     _, idle = self._users.popitem(last=False)
                     if self._rules.writable and idle.is_due(closing=True):
-                        self._keep(idle)
+                        self._tend(idle, closing=True)
                     self._evicted += 1
                     if self._evicted % _OPEN_USERS == 0:
                         gc.collect()  # a search may still use their files, so that they close with the last reference
             self._users.move_to_end(user_id)
             return user
 
-    def _keep(self, user: UserStore) -> None:
-        """Write a user's cache in the background, unless another one is being written."""
+    def _tend(self, user: UserStore, *, closing: bool = False) -> None:
+        """Write a user's cache and compact their files in the background, unless another one's turn it is."""
         if self._keeper is None or not self._keeper.is_alive():
-            self._keeper = Thread(target=user.keep, name="siltstone-cache", daemon=True)
+            self._keeper = Thread(target=user.tend, kwargs={"closing": closing}, name="siltstone-keeper", daemon=True)
             self._keeper.start()
 
     def _drop(self, user_id: str) -> None:

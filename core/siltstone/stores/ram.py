@@ -18,7 +18,7 @@ from ..records import Record
 from .files.codec import decode
 from .reading import ReadingStore, check_user_id, counts
 from .table.plan import Planned, Refusals, plan, refused_of
-from .table.table import Table
+from .table.table import HISTORY, Table
 
 LOCATION: Final = ":memory:"
 _stores: WeakSet[RamStore] = WeakSet()
@@ -27,8 +27,10 @@ _stores: WeakSet[RamStore] = WeakSet()
 class RamStore(ReadingStore):
     """Messages, records and indexes of many users in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, history: int = HISTORY) -> None:
+        """``history``: how many earlier versions of an item are kept."""
         self._lock = RLock()
+        self._history = history
         self._users: dict[str, _User] = {}
         self._fingerprint: Fingerprint | None = None
         self._refusals = Refusals(secrets.token_bytes(16))
@@ -42,7 +44,7 @@ class RamStore(ReadingStore):
     def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
         """Write all items or none."""
         with self._lock:
-            user = self._users.get(user_id) or _User(user_id)
+            user = self._users.get(user_id) or _User(user_id, self._history)
             planned = plan(
                 user.table, puts, expect, refusals=self._refusals, dim=self._dim(user), first=user.next_number
             )
@@ -58,7 +60,7 @@ class RamStore(ReadingStore):
         with self._lock:
             user = old = self._users.get(user_id)
             if everything or user is None:
-                user = _User(user_id)
+                user = _User(user_id, self._history)
                 user.table.refused |= old.table.refused if old is not None else set()
                 self._users.pop(user_id, None)
             user.table.refused.update(self._refusals.hashes(transcripts))
@@ -79,7 +81,7 @@ class RamStore(ReadingStore):
     def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
         """Attach vectors to records whose text is still the same; return how many were attached."""
         with self._lock:
-            user = self._users.get(user_id) or _User(user_id)
+            user = self._users.get(user_id) or _User(user_id, self._history)
             rows, halves = self._matched(user.table, records, vectors, self._dim(user))
             user.attach(rows, halves)
             return len(rows)
@@ -126,7 +128,7 @@ class RamStore(ReadingStore):
 class _User:
     """One user's documents and vectors, and the table over them."""
 
-    def __init__(self, user_id: str) -> None:
+    def __init__(self, user_id: str, history: int) -> None:
         check_user_id(user_id)
         self.user_id = user_id
         self.next_number = 1
@@ -134,7 +136,7 @@ class _User:
         self._documents: list[bytes | None] = []
         self._vectors: Halves = np.empty((0, 0), np.float16)
         self._used = 0
-        self.table = Table(user_id, self._read)
+        self.table = Table(user_id, self._read, history=history)
         self.table.gather = self._gather
 
     def write(self, items: Sequence[Planned]) -> None:
@@ -142,7 +144,9 @@ class _User:
         first = len(self._documents)
         self._documents.extend(item.document for item in items)
         self.next_number = items[-1].number + 1
-        self.table.add([item.at(place) for place, item in enumerate(items, first)])
+        for row in self.table.add([item.at(place) for place, item in enumerate(items, first)]):
+            self._documents[int(self.table.rows["place"][row])] = None
+            self.table.rows["place"][row] = -1
         rows = self.table.rows_of([item.number for item in items])
         vectors = {
             row: vector for row, item in zip(rows, items, strict=True) if (vector := self._vector(item)) is not None
@@ -163,7 +167,8 @@ class _User:
         for id in ids:
             versions = list(self.table.lineage(self.table.row(id, self.table.view)))
             for row in versions:
-                self._documents[int(self.table.rows["place"][row])] = None
+                if (place := int(self.table.rows["place"][row])) >= 0:
+                    self._documents[place] = None
                 if (slot := int(self.table.rows["slot"][row])) >= 0:
                     self._vectors[slot] = np.nan
             self.table.remove([int(numbers[row]) for row in versions])

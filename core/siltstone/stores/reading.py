@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +40,7 @@ class ReadingStore(ABC):
         """Return items by message id or record id, in order."""
         table = self._table(user_id)
         view = table.view
-        return [table.item(row) if row >= 0 else None for row in (table.row(id, view) for id in ids)]
+        return [table.current(row) if row >= 0 else None for row in (table.row(id, view) for id in ids)]
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
         """Return what the indexes know of a query."""
@@ -78,9 +79,8 @@ class ReadingStore(ABC):
         view = table.view
         rows = np.flatnonzero(view.alive)
         for row in rows[np.argsort(view.rows["origin"][rows], kind="stable")].tolist():
-            if (newest := table.item(row)) is not None:  # else forgotten meanwhile, or damaged
-                older = [item for at in table.lineage(row) if at != row and (item := table.item(at)) is not None]
-                yield (*reversed(older), newest)
+            if (newest := table.current(row)) is not None:  # else forgotten meanwhile, or damaged
+                yield (*reversed(_older(table, row)), newest)
 
     def messages(
         self, user_id: str, session_id: str, *, limit: int | None = None, before: str | None = None
@@ -96,7 +96,7 @@ class ReadingStore(ABC):
             rows = rows[: at[0]]
         if limit is not None:
             rows = rows[max(0, len(rows) - limit) :]
-        items = (table.item(row) for row in rows.tolist())
+        items = (table.current(row) for row in rows.tolist())
         return [item.message for item in items if item is not None and item.message is not None]
 
     def sessions(self, user_id: str) -> list[SessionInfo]:
@@ -127,12 +127,10 @@ class ReadingStore(ABC):
         resting = _records(table, rows[(view.records | view.hidden)[rows]])
         return [record for record in resting if named.intersection(record.source_ids)]
 
-    def versions(self, user_id: str, id: str) -> list[Record]:
-        """Return earlier versions of a record, newest first."""
+    def versions(self, user_id: str, id: str) -> list[Stored]:
+        """Return the earlier versions of an item that are kept, newest first; those behind them wait to be removed."""
         table = self._table(user_id)
-        row = table.row(id, table.view)
-        older = list(table.lineage(row))[1:]
-        return [record for row in older if (record := _record(table, row)) is not None]
+        return _older(table, table.row(id, table.view))
 
     def pending(self, user_id: str, limit: int) -> list[Record]:
         """Return records that have no vector yet, at most ``limit``, in order of writing."""
@@ -191,8 +189,14 @@ def _in_session(view: View, session_id: str) -> npt.NDArray[np.int64]:
     return rows[np.lexsort((origin, said))]
 
 
+def _older(table: Table, row: int) -> list[Stored]:
+    """Return the versions before a row's that history shows, newest first."""
+    rows = islice(table.lineage(row), 1, 1 + table.history)
+    return [item for older in rows if (item := table.item(older)) is not None]
+
+
 def _record(table: Table, row: int) -> Record | None:
-    item = table.item(row)
+    item = table.current(row)
     return None if item is None else item.record
 
 

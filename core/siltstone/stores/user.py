@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,22 +12,24 @@ from threading import RLock
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from ..errors import SiltstoneError, StoreLockedError
-from ..index.vectors import Halves
+from ..index.vectors import FLAT_LIMIT, Halves, Rows
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
+from . import compaction
 from .files import auditfile, cache, disk
 from .files.auditfile import Deed
 from .files.codec import decode
 from .files.frames import Frame
 from .files.lock import FileLock
-from .files.log import Log, Vanished
-from .files.vectorfile import VectorFile, drop_others, listed
+from .files.log import Log, Segment, Vanished
+from .files.vectorfile import VectorFile, VectorRows, drop_others, listed
 from .table import snapshot
 from .table.plan import Planned, Refusals, plan
-from .table.rows import Item, row_of
+from .table.rows import ALIVE, Item, row_of
 from .table.table import Table
 
 _AT_ONCE: Final = 4_096
@@ -40,13 +43,18 @@ UNFINISHED: Final = "unfinished"
 
 @dataclass(frozen=True)
 class Rules:
-    """How a store writes: where, synced or not, at all or not, seconds to wait for a lock, bytes of a segment."""
+    """How a store writes.
+
+    ``root`` is where, ``durable`` whether synced, ``writable`` whether at all; ``lock_timeout`` in seconds;
+    ``segment_size`` in bytes; ``history`` is how many earlier versions of an item are kept.
+    """
 
     root: str
     durable: bool
     writable: bool
     lock_timeout: float
     segment_size: int
+    history: int
 
 
 @dataclass(frozen=True)
@@ -82,12 +90,13 @@ class UserStore:
             segment_size=rules.segment_size,
         )
         self._log = log  # the table knows the log, not the user: no cycle keeps files open
-        self.table = Table(self.user_id, _reader(log, self.user_id), self._step)
+        self.table = Table(self.user_id, _reader(log, self.user_id), self._step, history=rules.history)
         self._vectors: VectorFile | None = None
+        self._early: list[VectorRows] = []
         self._space = -1
         self._unfinished: dict[int, Removal] = {}
         self._notes: list[str] = []
-        self._removals = 0
+        self._rewrites = 0  # a picture of the table taken before one is out of date
         self._kept = 0  # rows in the cache
 
     # --- reading
@@ -129,6 +138,7 @@ class UserStore:
             self._restore(space)
         for news in self._log.read():
             for segment, places in news.moved.items():
+                self._rewrites += bool(places)
                 self.table.relocate(segment, places)
             self._apply(news.frames)
         if space != self._space:
@@ -148,13 +158,15 @@ class UserStore:
             self._space = space
             self._find_vectors()
             if self._vectors is not None:
-                self._vectors.skip(values["slots"])
+                there = self._vectors.skip(values["slots"])
+                slots = self.table.rows["slot"][: self.table.rows.count]
+                slots[~np.isin(self._vectors.segment_of(slots), list(there))] = -1  # copied since, and read below
                 self.table.index_vectors()
 
     def _use(self, space: int) -> None:
         """Turn to the vectors of an embedding space."""
         self.table.drop_vectors()
-        self._space, self._vectors = space, None
+        self._space, self._vectors, self._early = space, None, []
         if self._rules.writable and os.path.isdir(self.folder):
             drop_others(self.folder, space)
 
@@ -174,19 +186,29 @@ class UserStore:
                 items.append(Item(found.number, place, document.get("o", found.number), stored, row_of(stored)))
                 if len(items) < _AT_ONCE:
                     continue
-            self.table.add(items)
+            self._enter(items)
             items = []
             if "x" in document:
                 self._hide(found.number, document)
             elif "y" in document:
                 self._unfinished.pop(document["y"], None)
-        self.table.add(items)
+            self._waste_note(place, document)
+        self._enter(items)
+
+    def _enter(self, items: Sequence[Item]) -> None:
+        for row in self.table.add(items):
+            self._log.waste(int(self.table.rows["place"][row]))
+
+    def _waste_note(self, place: int, note: Mapping[str, Any]) -> None:
+        """Count a note as dead weight, which it is once read and finished; the hashes in it stay."""
+        if "next" not in note and "i" not in note:
+            self._log.waste(place, keep=sum(len(hashed) + 3 for hashed in note.get("h", ())))
 
     def _hide(self, number: int, note: Mapping[str, Any]) -> None:
         removed: list[int] = note["x"]
         places = self.table.rows["place"]
         segments = {int(places[row]) >> 32 for row in self.table.rows_of(removed) if row >= 0 and places[row] >= 0}
-        self._removals += 1
+        self._rewrites += 1
         self.table.remove(removed)
         self.table.refused.update(note["h"])
         if removed:  # what is unreadable may hold the words too
@@ -196,10 +218,18 @@ class UserStore:
         self._find_vectors()
         if self._vectors is None:
             return
-        for found in self._vectors.news():
+        found_rows, self._early = [*self._early, *self._vectors.news()], []
+        for found in found_rows:
+            if len(found.numbers) and int(found.numbers.max()) >= self._log.next_number:
+                self._early.append(found)  # a commit that came after its documents were looked for
             rows = np.array(self.table.rows_of(found.numbers.tolist()), np.int32)
             fits = rows >= 0
             fits[fits] = self.table.rows["text_hash"][rows[fits]] == found.hashes[fits]
+            fits[fits] = self.table.rows["died"][rows[fits]] == ALIVE
+            copied = fits.copy()
+            copied[fits] = self.table.rows["slot"][rows[fits]] >= 0
+            fits &= ~copied
+            self.table.rows["slot"][rows[copied]] = found.slots[copied]
             self.table.attach(rows[fits], found.slots[fits], found.halves[fits])
 
     def _publish(self) -> None:
@@ -265,7 +295,7 @@ class UserStore:
             slots = self._file(halves.shape[1]).append(numbers, hashes, halves)
         places = self._log.append([item.document for item in items])
         with self._step:
-            self.table.add([item.at(place) for item, place in zip(items, places, strict=True)])
+            self._enter([item.at(place) for item, place in zip(items, places, strict=True)])
             rows = np.array(self.table.rows_of([item.number for item, _ in vectors]), np.int32)
             self.table.attach(rows, slots, halves)
             self._publish()
@@ -285,9 +315,15 @@ class UserStore:
         slots = file.append(numbers, hashes, halves)
         if self._rules.durable:
             file.sync()
-        self._log.append([orjson.dumps({"g": len(rows)})], sync=False)
         with self._step:
             self.table.attach(np.array(rows, np.int32), slots, halves)
+        self._note({"g": len(rows)})
+
+    def _note(self, note: Mapping[str, Any]) -> None:
+        """Write a note whose loss costs nothing, and let readers see what it stands for."""
+        (place,) = self._log.append([orjson.dumps(note)], sync=False)
+        self._waste_note(place, note)
+        with self._step:
             self._publish()
 
     def remove(self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int) -> str:
@@ -317,7 +353,8 @@ class UserStore:
         note: dict[str, Any] = {"x": numbers, "h": hashes}
         if ids:
             note |= {"ids": ids, "t": time.time_ns() // 1_000}
-        self._log.append([orjson.dumps(note)])
+        (place,) = self._log.append([orjson.dumps(note)])
+        self._waste_note(place, note)
         with self._step:
             self._hide(number, note)
             self._publish()
@@ -333,14 +370,10 @@ class UserStore:
                 self._vectors.erase(np.array(removal.numbers, np.int64))
             for segment in sorted(removal.segments & set(self._log.segments)):
                 fresh, places = self._log.rewrite(segment, set(removal.numbers))
-                with self._step:
-                    self._log.install(fresh)
-                    self.table.relocate(segment, places)
+                self._move(fresh, places)
             self._audit(number, removal.note)
-            self._log.append([orjson.dumps({"y": number})], sync=False)
-            with self._step:
-                del self._unfinished[number]
-                self._publish()
+            self._note({"y": number})
+            del self._unfinished[number]
         disk.unlink(self._marker)
 
     def _audit(self, number: int, note: Mapping[str, Any]) -> None:
@@ -355,6 +388,116 @@ class UserStore:
         )
         auditfile.append(self._rules.root, [deed], durable=self._rules.durable, timeout=self._rules.lock_timeout)
 
+    def _move(self, fresh: Segment, places: Sequence[tuple[int, int]]) -> None:
+        """Read from a rewritten segment from now on."""
+        with self._step:
+            self._log.install(fresh)
+            self.table.relocate(fresh.number, places)
+            self._rewrites += 1
+
+    # --- dead weight
+
+    def is_wasteful(self) -> bool:
+        """Return whether ``compact`` would give back a good part of the disk. O(segments)."""
+        return bool(self._log.wasteful(compaction.is_due)) or self._dead_vectors_due()
+
+    def _dead_vectors_due(self) -> bool:
+        file = self._vectors
+        return file is not None and compaction.is_due(
+            (file.used() - self.table.view.total) * file.row_size, file.used() * file.row_size
+        )
+
+    def compact(self, space: int, *, whole: bool = False) -> None:
+        """Take dead weight out of the files that have much of it, or with ``whole`` out of all.
+
+        Each file is written anew and renamed in: killed at any moment, the store has the old one or the new. Writers
+        wait while one file is written, not while it is prepared; readers not at all. O(bytes of those files).
+        """
+        had_cache = cache.size(self.folder) > 0
+        with self._exclusive(space):
+            rewrites = self._rewrites
+            segments = list(self._log.segments) if whole else self._log.wasteful(compaction.is_due)
+        for segment in segments:
+            self._compact_documents(segment, space)
+        if whole or self._dead_vectors_due():
+            for segment in self._dead_vector_segments(space, whole):
+                self._compact_vectors(segment, space)
+            self._reindex()
+        if had_cache and rewrites != self._rewrites:
+            self.keep()
+
+    def _compact_documents(self, number: int, space: int) -> None:
+        """Write a segment anew without dead weight; not at all if something is removed from it meanwhile."""
+        with self._exclusive(space):  # every removal is finished now
+            log, segment = self._log, self._log.segment(number)
+            end, rows = segment.end, self.table.rows
+            here = np.flatnonzero(rows["place"][: rows.count] >> 32 == number)
+            numbers = rows["number"][here]
+            items, outdated = set(numbers.tolist()), set(numbers[self.table.outdated()[here]].tolist())
+        draft = log.revise(segment, end, lambda frames: compaction.revised(frames, items, outdated))
+        if draft is None:
+            return
+        with self._exclusive(space):
+            if log is self._log and (written := log.replace(draft)) is not None:
+                self._move(*written)
+
+    def _dead_vector_segments(self, space: int, whole: bool) -> list[int]:
+        """Return the vector segments of which half is dead, or with ``whole`` anything."""
+        with self._exclusive(space):
+            file = self._vectors
+            if file is None:
+                return []
+            live = Counter(file.segment_of(self._live_slots()).tolist())
+            dead = {segment: rows - live[segment] for segment, rows in file.counts.items()}
+            return [n for n, rows in dead.items() if rows and (whole or 2 * rows >= file.counts[n])]
+
+    def _live_slots(self) -> Rows:
+        n = self.table.rows.count
+        slots: Rows = self.table.rows["slot"][:n].copy()
+        slots[self.table.rows["died"][:n] != ALIVE] = -1
+        return slots
+
+    def _compact_vectors(self, segment: int, space: int) -> None:
+        """Copy the live rows of a vector segment to another, some at a time, and remove it."""
+        while True:
+            with self._exclusive(space):
+                file = self._vectors
+                if file is None or segment not in file.counts:
+                    return
+                file.leave(segment)
+                live = np.flatnonzero(file.segment_of(self._live_slots()) == segment)[:_AT_ONCE]
+                if not len(live):
+                    file.sync()
+                    self._note({"g": 0})  # others append elsewhere from now on, too
+                    with self._step:
+                        slots = self.table.rows["slot"][: self.table.rows.count]
+                        slots[file.segment_of(slots) == segment] = -1
+                    file.give_up(segment)
+                    return
+                self._copy_vectors(file, live)
+
+    def _copy_vectors(self, file: VectorFile, live: npt.NDArray[np.int64]) -> None:
+        rows = self.table.rows
+        halves = file.gather(rows["slot"][live])
+        good = ~np.isnan(halves[:, 0])
+        slots = np.full(len(live), -1, np.int32)  # what does not check is embedded again
+        slots[good] = file.append(
+            rows["number"][live[good]].tolist(), rows["text_hash"][live[good]].tolist(), halves[good]
+        )
+        with self._step:
+            rows["slot"][live] = slots
+            self._rewrites += 1
+        self._note({"g": len(live)})
+
+    def _reindex(self) -> None:
+        """Index live vectors alone, where dead ones are most of a small index; a large one waits for the next open."""
+        with self._step:
+            index, live = self.table.vectors, self.table.view.total
+            if index is not None and live <= FLAT_LIMIT and index.count > 2 * live + _AT_ONCE:
+                self.table.vectors = None
+                self.table.index_vectors()
+                self._publish()
+
     def _mark(self) -> None:
         """Note that this user is to be opened at the next start, should we not come to the end."""
         disk.make_folder(os.path.dirname(self._marker))
@@ -366,24 +509,37 @@ class UserStore:
         new = rows - self._kept
         return new >= (max(_LEAST_CLOSING, rows // 100) if closing else max(_LEAST_RUNNING, rows // 16))
 
+    def tend(self, *, closing: bool = False) -> None:
+        """Compact what is wasteful, and write the cache if it is due; what fails is a note, and tried again later."""
+        try:
+            if self.is_wasteful():
+                self.compact(self._space)
+        except (Vanished, FileNotFoundError):
+            return  # the user was removed
+        except SiltstoneError as exc:
+            self._notes.append(f"dead weight was left where it is: {exc}")
+        if self.is_due(closing=closing):
+            self.keep()
+
     def keep(self) -> None:
         """Write the cache. Writers wait only while the picture is taken and while the file is written."""
         with self._step:
             self._kept = self.table.view.count  # whatever comes of it, not again at once
         try:
             with self._exclusive(self._space):
-                log, removals, state = self._log, self._removals, self._log.state()
+                log, rewrites, state = self._log, self._rewrites, self._log.state()
                 slots = 0 if self._vectors is None else self._vectors.known
                 picture = snapshot.take(self.table)
             values, arrays = snapshot.pack(picture)
             values |= {"log": state, "space": self._space, "slots": slots, "terms": tokenize.VERSION}
             with self._exclusive(self._space):
-                if log is not self._log or removals != self._removals:
-                    return  # it would bring back what was removed
+                if log is not self._log or rewrites != self._rewrites:
+                    return  # it would bring back what was removed, or look for what lies elsewhere now
                 cache.write(self.folder, values, arrays)
             found = cache.read(self.folder)
             with self._step:
-                if found is not None and found[0]["log"] == state and log is self._log:
+                same = found is not None and (found[0]["log"], found[0]["count"]) == (state, picture.count)
+                if found is not None and same and log is self._log:
                     snapshot.rebase(self.table, picture, found[1])
         except (Vanished, FileNotFoundError):
             return  # the user was removed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
-_HEAD: Final = 18
+HEAD: Final = 18
 """Bytes of ``length crc `` before the checked part."""
 HEX: Final = frozenset(b"0123456789abcdef")
 
@@ -45,13 +45,13 @@ def frame(number: int, document: bytes, last: bool) -> bytes:
 
 def parse(data: bytes | memoryview, start: int = 0) -> Frame | None:
     """Return the frame at ``start``, or ``None`` if none that checks lies there."""
-    head = bytes(data[start : start + _HEAD])
-    if len(head) < _HEAD or head[8] != 32 or head[17] != 32 or not HEX.issuperset(head[:8] + head[9:17]):
+    head = bytes(data[start : start + HEAD])
+    if len(head) < HEAD or head[8] != 32 or head[17] != 32 or not HEX.issuperset(head[:8] + head[9:17]):
         return None
-    end = start + _HEAD + int(head[:8], 16) + 1
+    end = start + HEAD + int(head[:8], 16) + 1
     if end > len(data) or data[end - 1] != 10:
         return None
-    body = bytes(data[start + _HEAD : end - 1])
+    body = bytes(data[start + HEAD : end - 1])
     if crc32(body) != int(head[9:17], 16) or body[:1] not in (b"+", b"."):
         return None
     number, space, document = body[1:].partition(b" ")
@@ -70,9 +70,9 @@ def is_unfinished(data: bytes) -> bool:
 
 def size_of(head: bytes) -> int | None:
     """Return the length of the frame that begins with ``head``, or ``None`` if it cannot be one."""
-    if len(head) < _HEAD or not HEX.issuperset(head[:8]):
+    if len(head) < HEAD or not HEX.issuperset(head[:8]):
         return None
-    return _HEAD + int(head[:8], 16) + 1
+    return HEAD + int(head[:8], 16) + 1
 
 
 def scan(data: bytes | memoryview, start: int = 0) -> Iterator[Frame | Damage]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,7 +18,7 @@ import orjson
 from ...errors import SiltstoneError
 from . import disk
 from .disk import File
-from .frames import Damage, Frame, frame, is_unfinished, parse, scan, size_of
+from .frames import HEAD, Damage, Frame, frame, is_unfinished, parse, scan, size_of
 
 _NAME: Final = re.compile(r"docs\.(\d{6})\.jsonl")
 _TAIL: Final = 64
@@ -35,7 +35,8 @@ class Vanished(Exception):
 class Segment:
     """One file: how far its complete commits have been read.
 
-    ``sealed``: another segment follows; ``ragged``: it ends with damage that is no whole line.
+    ``sealed``: another segment follows; ``ragged``: it ends with damage that is no whole line; ``passes``: how often
+    it has been written anew.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Segment:
     end: int = 0
     sealed: bool = False
     ragged: bool = False
+    passes: int = 0
 
 
 @dataclass
@@ -55,6 +57,17 @@ class News:
 
     frames: list[tuple[int, Frame]] = field(default_factory=list)
     moved: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A segment written anew in memory: which file it was, up to where it was read, the bytes, each frame's place."""
+
+    segment: int
+    inode: int
+    end: int
+    data: bytes
+    places: list[tuple[int, int]]
 
 
 class Log:
@@ -71,6 +84,7 @@ class Log:
         self.torn = False
         self.damage: list[tuple[str, int, int]] = []
         self.unreadable: set[int] = set()
+        self._dead: dict[int, int] = {}
 
     # --- reading
 
@@ -79,32 +93,36 @@ class Log:
         return {
             "born": self.born,
             "next": self.next_number,
-            "segments": [[s.number, s.end, s.sealed, s.ragged] for s in self._segments.values()],
+            "segments": [[s.number, s.end, s.sealed, s.ragged, s.passes] for s in self._segments.values()],
             "tail": self._last.file.read(max(0, self._last.end - _TAIL), min(_TAIL, self._last.end)).hex(),
             "damage": self.damage,
+            "dead": list(self._dead.items()),
         }
 
     def resume(self, state: Mapping[str, Any]) -> bool:
         """Go on from a state, without reading what lies before it; false if these are not the same files."""
         found: dict[int, Segment] = {}
         newest = max(_numbers(self._folder), default=0)
-        for number, end, sealed, ragged in state["segments"]:
+        for number, end, sealed, ragged, passes in state["segments"]:
             try:
                 segment = self._open(number)
             except FileNotFoundError:
                 return False
             if segment.file.size < end:
                 return False
+            header = parse(segment.file.read(0, 1 << 12))
+            introduced = {} if header is None else orjson.loads(header.document)
+            if (introduced.get("born"), introduced.get("pass", 0)) != (state["born"], passes):
+                return False
             segment.end, segment.sealed, segment.ragged = end, sealed or number != newest, ragged
+            segment.passes = passes
             found[number] = segment
         last = found[max(found)]
-        header = parse(found[min(found)].file.read(0, 1 << 12))
-        if header is None or orjson.loads(header.document).get("born") != state["born"]:
-            return False
         if last.file.read(max(0, last.end - _TAIL), min(_TAIL, last.end)).hex() != state["tail"]:
             return False
         self._segments, self.born, self.next_number = found, state["born"], state["next"]
         self.damage = [(path, start, end) for path, start, end in state["damage"]]
+        self._dead = dict(state["dead"])
         return True
 
     def changed(self) -> bool:
@@ -157,7 +175,7 @@ class Log:
                 for found in pending:
                     place = segment.number << 32 | base + found.start
                     if not found.number:
-                        self._header(found)
+                        self._header(found, segment)
                     elif found.number < known:
                         moved.append((found.number, place))
                     else:
@@ -171,11 +189,12 @@ class Log:
             news.moved[segment.number] = moved
         return news
 
-    def _header(self, found: Frame) -> None:
-        born = str(orjson.loads(found.document)["born"])
+    def _header(self, found: Frame, segment: Segment) -> None:
+        introduced = orjson.loads(found.document)
+        born = str(introduced["born"])
         if self.born not in ("", born):
             raise Vanished(self._folder)  # removed, and begun anew
-        self.born = born
+        self.born, segment.passes = born, introduced.get("pass", 0)
 
     def load(self, place: int, number: int) -> bytes | None:
         """Return the document of a frame, or ``None`` if no such frame that checks lies there."""
@@ -270,36 +289,98 @@ class Log:
             disk.sync_folder(self._folder)
         self._segments[number] = Segment(number, file, file.inode)
 
-    def _introduction(self, segment: int) -> bytes:
+    def _introduction(self, segment: int, passes: int = 0) -> bytes:
         self.born = self.born or os.urandom(4).hex()
-        return orjson.dumps({"user": self._user_id, "segment": segment, "born": self.born})
+        introduced = {"user": self._user_id, "segment": segment, "born": self.born}
+        return orjson.dumps(introduced | ({"pass": passes} if passes else {}))
 
     def rewrite(self, number: int, drop: Set[int]) -> tuple[Segment, list[tuple[int, int]]]:
         """Write a segment anew without some frames and without damage, to be passed to ``install``.
 
-        Returns it with the ``(number, place)`` of the frames kept.
+        Returns it with the ``(number, place)`` of the frames kept. O(bytes of the segment).
         """
         segment = self._segments[number]
-        data = segment.file.read(0, segment.end)
-        kept: list[bytes] = []
+        return self._replace(self._draft(segment, segment.end, dict.fromkeys(drop)))
+
+    def revise(
+        self, segment: Segment, end: int, decide: Callable[[Iterator[Frame]], Mapping[int, bytes | None]]
+    ) -> Draft | None:
+        """Prepare a segment anew up to ``end``, with the changes that are decided from its frames; no lock is needed.
+
+        Returns ``None`` where nothing changes, or where a piece does not check: then nothing is to be overwritten.
+        """
+        damage: list[Damage] = []
+
+        def frames() -> Iterator[Frame]:
+            for piece in scan(segment.file.read(0, end)):
+                if isinstance(piece, Damage):
+                    damage.append(piece)
+                else:
+                    yield piece
+
+        changes = decide(frames())
+        found = [(os.path.basename(segment.file.path), piece.start, piece.end) for piece in damage]
+        self.damage += [piece for piece in found if piece not in self.damage]
+        return self._draft(segment, end, changes) if changes and not damage else None
+
+    def replace(self, draft: Draft) -> tuple[Segment, list[tuple[int, int]]] | None:
+        """Put a draft, and what was appended since, in the place of its segment, to be passed to ``install``.
+
+        Returns ``None`` where the segment was rewritten meanwhile.
+        """
+        segment = self._segments[draft.segment]
+        return None if segment.inode != draft.inode or segment.ragged else self._replace(draft)
+
+    def _draft(self, segment: Segment, end: int, changes: Mapping[int, bytes | None]) -> Draft:
+        number = segment.number
+        out = bytearray(frame(0, self._introduction(number, segment.passes + 1), True))
         places: list[tuple[int, int]] = []
-        offset = 0
-        for piece in scan(data):
-            if isinstance(piece, Damage) or piece.number in drop:
+        for piece in scan(segment.file.read(0, end)):
+            if isinstance(piece, Damage) or not piece.number:
                 continue
-            framed = frame(piece.number, piece.document, True)  # each commit in here is whole
-            places.append((piece.number, number << 32 | offset))
-            kept.append(framed)
-            offset += len(framed)
-        disk.replace(segment.file.path, b"".join(kept))
-        fresh = self._open(number)
-        fresh.end, fresh.sealed = offset, segment.sealed
+            document = changes.get(piece.number, piece.document)
+            if document is not None:
+                places.append((piece.number, number << 32 | len(out)))
+                out += frame(piece.number, document, True)  # each commit in here is whole
+        return Draft(number, segment.inode, end, bytes(out), places)
+
+    def _replace(self, draft: Draft) -> tuple[Segment, list[tuple[int, int]]]:
+        segment = self._segments[draft.segment]
+        late = segment.file.read(draft.end, segment.end - draft.end)
+        moved = draft.segment << 32 | len(draft.data)
+        places = draft.places + [
+            (found.number, moved + found.start) for found in scan(late) if isinstance(found, Frame)
+        ]
+        disk.replace(segment.file.path, draft.data + late)
+        fresh = self._open(draft.segment)
+        fresh.end, fresh.sealed, fresh.passes = len(draft.data) + len(late), segment.sealed, segment.passes + 1
         return fresh, places
 
     def install(self, fresh: Segment) -> None:
         """Read from a rewritten segment from now on."""
         self._segments[fresh.number] = fresh
+        self._dead.pop(fresh.number, None)
         self.damage = [piece for piece in self.damage if piece[0] != os.path.basename(fresh.file.path)]
+
+    # --- dead weight
+
+    def waste(self, place: int, keep: int = 0) -> None:
+        """Note that a frame is dead weight, but for ``keep`` bytes. One system call."""
+        segment = self._segments.get(place >> 32)
+        size = None if segment is None else size_of(segment.file.read(place & 0xFFFFFFFF, HEAD))
+        if size is not None:
+            self._dead[place >> 32] = self._dead.get(place >> 32, 0) + max(0, size - keep)
+
+    def wasteful(self, is_due: Callable[[int, int], bool]) -> list[int]:
+        """Return the segments whose rewriting is due by their dead and all bytes, those with damage aside."""
+        if not self._dead:
+            return []
+        damaged = self.damaged()
+        return [n for n, dead in self._dead.items() if n not in damaged and is_due(dead, self._segments[n].end)]
+
+    def segment(self, number: int) -> Segment:
+        """Return a segment by number."""
+        return self._segments[number]
 
     # --- files
 

@@ -3,6 +3,9 @@
 A row names the frame whose record it belongs to and the hash of that record's text. Rows are only appended; a slot
 is never used twice. A row that does not check, or does not fit its record, is ignored and embedded again. Vectors
 can be made anew from the documents, so that their rows need no sync of their own.
+
+A segment with many dead rows is given up: the others are appended again, and of two rows for one frame the later
+counts. Whoever has the file mapped goes on reading there until they have seen the copies.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from zlib import crc32
@@ -50,6 +54,7 @@ class VectorFile:
         self._files: dict[int, File] = {}
         self._maps: dict[int, npt.NDArray[Any]] = {}
         self._good: dict[int, npt.NDArray[np.bool_]] = {}  # rows that have been checked once
+        self._counts: dict[int, int] = {}  # rows of each segment, as far as known
         self._last = -1  # segment to append to
         self._read = 0
         self.bad = 0
@@ -65,8 +70,9 @@ class VectorFile:
         while len(slots) < len(rows):
             segment, start = self._place()
             some = rows[len(slots) : len(slots) + self._most - start]
-            self._file(segment).write(some.tobytes(), start * size)
+            self._file(segment, create=True).write(some.tobytes(), start * size)
             self._read = (segment << _SLOT_BITS | start) + len(some)  # all before it was read under the lock
+            self._counts[segment] = start + len(some)
             slots.extend(range(segment << _SLOT_BITS | start, (segment << _SLOT_BITS | start) + len(some)))
         return np.array(slots, np.int32)
 
@@ -74,7 +80,7 @@ class VectorFile:
         """Return the segment to append to and the row to begin with, behind anything torn."""
         if self._last < 0:
             self._last = max(self.segments(), default=0)
-        while (used := -(-self._file(self._last).size // self._row.itemsize)) >= self._most:
+        while (used := -(-self._file(self._last, create=True).size // self._row.itemsize)) >= self._most:
             self._last += 1
         return self._last, used
 
@@ -85,20 +91,45 @@ class VectorFile:
 
     def news(self) -> list[VectorRows]:
         """Return the rows that check and were appended since the last call."""
-        found = []
-        for segment in self.segments():
+        found: list[VectorRows] = []
+        segments = self.segments()
+        self._last = max(segments, default=self._last)
+        for gone in self._counts.keys() - set(segments):
+            self._let_go(gone)
+        for segment in segments:
             start = max(0, self._read - (segment << _SLOT_BITS))
             if start >= self._most:
                 continue
-            rows = self._mapped(segment)[start:]
+            try:
+                rows = self._mapped(segment)[start:]
+            except FileNotFoundError:  # given up since: what lived there lies further on
+                return found + self.news()
+            self._counts[segment] = start + len(rows)
             if len(rows):
                 found.append(self._checked(rows, segment << _SLOT_BITS | start))
                 self._read = (segment << _SLOT_BITS) + start + len(rows)
         return found
 
-    def skip(self, slots: int) -> None:
-        """Begin ``news`` behind these slots: a cache knows them."""
+    def skip(self, slots: int) -> set[int]:
+        """Begin ``news`` behind these slots, which a cache knows; return the segments that are there."""
         self._read = slots
+        for segment in self.segments():
+            with suppress(FileNotFoundError):
+                self._counts[segment] = self._file(segment).size // self._row.itemsize
+        return set(self._counts)
+
+    def segment_of(self, slots: Rows) -> Rows:
+        """Return the segments in which slots lie, -1 for none."""
+        return slots >> _SLOT_BITS
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """Rows of each segment, dead ones included, as far as they are known."""
+        return dict(self._counts)
+
+    def used(self) -> int:
+        """Rows of all segments. O(segments)."""
+        return sum(list(self._counts.values()))
 
     @property
     def known(self) -> int:
@@ -112,13 +143,17 @@ class VectorFile:
         for segment in np.unique(segments).tolist():
             here = np.flatnonzero(segments == segment)
             index = slots[here] & ((1 << _SLOT_BITS) - 1)
-            mapped = self._mapped(segment, int(index.max()) + 1)
-            self._check_once(segment, mapped, index)
+            try:
+                mapped = self._mapped(segment, int(index.max()) + 1)
+            except FileNotFoundError:  # given up since: whoever asks looks again where the rows lie
+                out[here] = np.nan
+                continue
+            good = self._check_once(segment, mapped, index)
             out[here] = mapped["half"][index]
-            out[here[~self._good[segment][index]]] = np.nan
+            out[here[~good]] = np.nan
         return out
 
-    def _check_once(self, segment: int, mapped: npt.NDArray[Any], index: Rows) -> None:
+    def _check_once(self, segment: int, mapped: npt.NDArray[Any], index: Rows) -> npt.NDArray[np.bool_]:
         good = self._good.setdefault(segment, np.zeros(self._most, np.bool_))
         new = index[~good[index]]
         if len(new):
@@ -126,17 +161,35 @@ class VectorFile:
             checked = _check(rows)
             good[new] = checked
             self.bad += int(np.count_nonzero(~checked & (rows["number"] != 0)))
+        checked_rows: npt.NDArray[np.bool_] = good[index]
+        return checked_rows
+
+    def leave(self, segment: int) -> None:
+        """Append elsewhere from now on, since this segment is to be given up. Needs the user's lock."""
+        self._last = max(self.segments())
+        if self._last == segment:  # a number is not used again, so another file comes first
+            self._last += 1
+            self._file(self._last, create=True)
+            disk.sync_folder(self._folder)
+
+    def give_up(self, segment: int) -> None:
+        """Remove a segment whose rows are dead, or copied and on disk. Needs the user's lock."""
+        disk.unlink(self._path(segment))
+        self._let_go(segment)
+
+    def _let_go(self, segment: int) -> None:
+        for known in (self._counts, self._files, self._maps, self._good):
+            known.pop(segment, None)
 
     def erase(self, numbers: npt.NDArray[np.int64]) -> None:
         """Overwrite the rows of these frames with zeros, on disk when it returns. Needs the user's lock."""
         size = self._row.itemsize
         for segment in self.segments():
             rows = np.flatnonzero(np.isin(self._mapped(segment)["number"], numbers))
+            for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
+                self._file(segment).write(bytes(size * len(run)), int(run[0]) * size)
             if len(rows):
-                file = self._file(segment)
-                for row in rows.tolist():
-                    file.write(bytes(size), row * size)
-                file.sync()
+                self._file(segment).sync()
 
     def segments(self) -> list[int]:
         """Return the numbers of the segments that exist, ascending."""
@@ -144,7 +197,12 @@ class VectorFile:
 
     def bytes(self) -> int:
         """Size on disk."""
-        return sum(self._file(segment).size for segment in self.segments())
+        return self.used() * self.row_size
+
+    @property
+    def row_size(self) -> int:
+        """Bytes of a row."""
+        return self._row.itemsize
 
     def _checked(self, rows: npt.NDArray[Any], first: int) -> VectorRows:
         slots = np.arange(first, first + len(rows), dtype=np.int32)
@@ -155,11 +213,13 @@ class VectorFile:
         rows = rows[good]
         return VectorRows(slots[good], rows["number"], rows["hash"], np.ascontiguousarray(rows["half"]))
 
-    def _file(self, segment: int) -> File:
+    def _path(self, segment: int) -> str:
+        return os.path.join(self._folder, f"vectors.{self.space:04d}x{self.dim}.{segment:06d}.f16")
+
+    def _file(self, segment: int, *, create: bool = False) -> File:
         file = self._files.get(segment)
         if file is None:
-            path = os.path.join(self._folder, f"vectors.{self.space:04d}x{self.dim}.{segment:06d}.f16")
-            file = self._files[segment] = File(path, write=self._writable, create=self._writable)
+            file = self._files[segment] = File(self._path(segment), write=self._writable, create=create)
         return file
 
     def _mapped(self, segment: int, least: int = -1) -> npt.NDArray[Any]:

@@ -40,7 +40,6 @@ SPEC: Final = {
     "previous": "i4",
     "following": "i4",
     "slot": "i4",  # where the vector lies, or -1
-    "common": "f4",
 }
 """The columns of a table and their types."""
 ALIVE: Final = np.iinfo(np.int32).max
@@ -123,7 +122,6 @@ def row_of(stored: Stored) -> Row:
         "previous": -1,
         "following": -1,
         "slot": -1,
-        "common": np.nan,
     }
     session, speaker = None, None
     if record is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,18 +12,22 @@ import numpy.typing as npt
 
 from ...index.columns import Columns
 from ...index.ids import Ids, IdTable
-from ...index.postings import Block, Postings, merge
-from ...index.vectors import CodedVectors
+from ...index.postings import Block, Postings, merge, renumbered
+from ...index.vectors import GONE, CodedVectors
 from .rows import ALIVE, SPEC
 from .table import Table
 from .view import Names
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-_CHANGING: Final = ("died", "place", "previous", "following", "slot", "common")
+_CHANGING: Final = ("died", "place", "previous", "following", "slot")
 """Columns whose cells change in place: copied when the picture is taken."""
 _BESIDE: Final = ("previous", "following")
 """Columns that hold rows near their own: kept as distances, 0 for none."""
+_ROWS: Final = (*_BESIDE, "older")
+"""Columns that hold rows."""
+_FEW_GONE: Final = 8
+"""Up to this part of them, rows of which nothing is left keep their place."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ def take(table: Table) -> Picture:
 
 def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
     """Return values and arrays for a cache."""
+    picture = _condensed(picture)
     columns = picture.columns
     alive = columns["died"] == ALIVE
     kept = columns["place"] >= 0
@@ -111,8 +117,33 @@ def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
         coded = picture.coded
         values["coded"] = {"dim": coded.dim, "starts": coded.starts}
         arrays |= {f"coded.{n}": part for n, part in enumerate(coded.parts)}
-        arrays |= {"coded.rows": coded.rows, "coded.mean": coded.mean}
+        arrays |= {"coded.rows": coded.rows}
     return values, arrays
+
+
+def _condensed(picture: Picture) -> Picture:
+    """Leave out the rows of which nothing is left, once they are many; the others are numbered anew."""
+    columns = picture.columns
+    kept = (columns["died"] == ALIVE) | (columns["place"] >= 0)
+    gone = len(kept) - int(np.count_nonzero(kept))
+    if _FEW_GONE * gone <= len(kept):
+        return picture
+    numbers = np.where(kept, np.cumsum(kept) - 1, -1)
+    cells = {name: column[kept] for name, column in columns.items()}
+    cells |= {name: np.where(cells[name] >= 0, numbers[cells[name]], -1) for name in _ROWS}
+    ids, coded = picture.ids, picture.coded
+    if coded is not None:  # positions in the index stay
+        known = coded.rows < len(numbers)
+        rows = np.full(len(coded.rows), GONE, np.int32)
+        rows[known] = numbers[coded.rows[known]]
+        coded = dataclasses.replace(coded, rows=np.where(rows >= 0, rows, GONE))
+    return dataclasses.replace(
+        picture,
+        columns=cells,
+        blocks=(renumbered(merge(picture.blocks, ~kept), numbers),),
+        ids=IdTable(ids.high, ids.low, numbers[ids.rows].astype(np.int32)),
+        coded=coded,
+    )
 
 
 def unpack(table: Table, values: Mapping[str, Any], arrays: Arrays) -> None:
@@ -139,7 +170,7 @@ def unpack(table: Table, values: Mapping[str, Any], arrays: Arrays) -> None:
     if "coded" in values:
         starts = values["coded"]["starts"]
         parts = tuple(arrays[f"coded.{n}"] for n in range(len(starts)))
-        coded = CodedVectors(values["coded"]["dim"], tuple(starts), parts, arrays["coded.rows"], arrays["coded.mean"])
+        coded = CodedVectors(values["coded"]["dim"], tuple(starts), parts, arrays["coded.rows"])
     table.restore(
         Columns(SPEC, columns),
         Ids(_ids(arrays)),

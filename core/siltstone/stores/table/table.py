@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ...index.columns import Columns
 from ...index.ids import Ids, IdTable
 from ...index.postings import Block, Postings
-from ...index.vectors import CodedVectors, Halves, Rows, Vectors
+from ...index.vectors import GONE, CodedVectors, Halves, Rows, Vectors
 from ...protocols import Stored
 from ...records import TURN_PREFIX
 from .links import Links
 from .rows import ALIVE, RECORD, SPEC, Item
 from .view import Names, View
 
+HISTORY: Final = 20
+"""Earlier versions of an item that are kept, unless the store says otherwise."""
 _AT_ONCE: Final = 32_768
 """Vectors read at once."""
 
@@ -35,9 +39,15 @@ class Table:
         user_id: str,
         read: Callable[[int, int], Stored | None],
         moving: AbstractContextManager[object] | None = None,
+        *,
+        history: int = HISTORY,
     ) -> None:
-        """``read`` gives the item of a place and number; ``moving`` is held by whoever gives rows other places."""
+        """``read`` gives the item of a place and number; ``moving`` is held by whoever gives rows other places.
+
+        ``history``: how many earlier versions of an item are kept.
+        """
         self.user_id = user_id
+        self.history = history
         self.gather: Callable[[Rows], Halves] = _no_vectors
         self._read_item = read
         self._moving = moving or nullcontext()
@@ -87,14 +97,14 @@ class Table:
         slots = self.rows["slot"][: self.rows.count]
         wanted = (slots >= 0) & (self.rows["died"][: self.rows.count] == ALIVE)
         if self.vectors is not None:
-            wanted[self.vectors.rows] = False
+            indexed = self.vectors.rows
+            wanted[indexed[indexed < GONE]] = False
         rows = np.flatnonzero(wanted).astype(np.int32)
         for first in range(0, len(rows), _AT_ONCE):
             some = rows[first : first + _AT_ONCE]
             halves = self.gather(slots[some])
             good = ~np.isnan(halves[:, 0])
             slots[some[~good]] = -1
-            self.rows["common"][some[~good]] = np.nan
             self.attach(some[good], slots[some[good]], halves[good])
 
     def publish(self, token: str) -> None:
@@ -135,6 +145,21 @@ class Table:
                 item = self._read_item(int(self.rows["place"][row]), number)
         return item
 
+    def current(self, row: int) -> Stored | None:
+        """Return the item of a row of some view; its present version, where compaction took this one away since."""
+        item = self.item(row)
+        if item is None and self.rows["place"][row] < 0:
+            newer = self.newest(row)
+            item = self.item(newer) if newer >= 0 else None
+        return item
+
+    def newest(self, row: int) -> int:
+        """Return the row of the present version of a row's item, or -1 if it was removed. O(rows)."""
+        n = self.rows.count
+        same = (self.rows["origin"][:n] == self.rows["origin"][row]) & (self.rows["died"][:n] == ALIVE)
+        found = np.flatnonzero(same)
+        return int(found[0]) if len(found) else -1
+
     def lineage(self, row: int) -> Iterator[int]:
         """Yield a row and those of its older versions, newest first."""
         while row >= 0:
@@ -143,8 +168,11 @@ class Table:
 
     # --- what the writer does
 
-    def add(self, items: Sequence[Item]) -> None:
-        """Append items in order of writing; not visible before ``publish``."""
+    def add(self, items: Sequence[Item]) -> list[int]:
+        """Append items in order of writing, not visible before ``publish``; return the rows that are history no more.
+
+        Those are earlier versions behind the ``history`` newest ones of their items, whose documents are there still.
+        """
         first, died = self.rows.count, self.revision + 1
         cells: dict[str, list[Any]] = {name: [] for name in SPEC}
         fresh: dict[str, int] = {}
@@ -177,6 +205,14 @@ class Table:
         for number in alive:
             self._count(number, 1)
         self._links.insert(alive)
+        return [old for row in alive if (old := self._outdated(row)) >= 0]
+
+    def _outdated(self, row: int) -> int:
+        """Return the version that a new one pushes out of the history, or -1."""
+        if self.rows["version"][row] <= self.history + 1:
+            return -1
+        old = next(islice(self.lineage(row), self.history + 1, None), -1)
+        return old if old >= 0 and self.rows["place"][old] >= 0 else -1
 
     def _alive(self, id: str) -> int:
         """Return the row of an item, or -1 if there is none or it was removed."""
@@ -210,12 +246,28 @@ class Table:
         return [int(row) for row in np.where(hit, at, -1)]
 
     def relocate(self, segment: int, places: Sequence[tuple[int, int]]) -> None:
-        """Take over where the frames of a rewritten segment lie: ``(number, place)``; the others are gone."""
+        """Take over where the frames of a rewritten segment lie: ``(number, place)``; the others are gone, and dead."""
         there = self.rows["place"][: self.rows.count]
-        there[there >> 32 == segment] = -1
+        before = np.flatnonzero(there >> 32 == segment)
+        there[before] = -1
         rows = np.array(self.rows_of([number for number, _ in places]), np.int64)
         if len(rows):
             there[rows[rows >= 0]] = np.array([place for _, place in places], np.int64)[rows >= 0]
+        gone = before[(there[before] < 0) & (self.rows["died"][before] == ALIVE)]
+        self.remove(self.rows["number"][gone].tolist())
+
+    def outdated(self) -> npt.NDArray[np.bool_]:
+        """Return which rows are dead versions that no history shows, ``(n,)``. O(rows)."""
+        n = self.rows.count
+        origin, version = self.rows["origin"][:n], self.rows["version"][:n]
+        alive = np.flatnonzero((self.rows["died"][:n] == ALIVE) & (version > 1 + self.history))
+        alive = alive[np.argsort(origin[alive])]
+        out = np.zeros(n, np.bool_)
+        if len(alive):
+            at = np.minimum(np.searchsorted(origin[alive], origin), len(alive) - 1)
+            newest = alive[at]
+            out = (origin[newest] == origin) & (version < version[newest] - self.history)
+        return out
 
     def attach(self, rows: Rows, slots: Rows, vectors: Halves) -> None:
         """Give rows their vectors, which ``gather`` can read at ``slots``."""
@@ -224,11 +276,18 @@ class Table:
         if self.vectors is None:
             self.vectors = Vectors(vectors.shape[1], self._halves)
         self.rows["slot"][rows] = slots
-        for some, likeness in self.vectors.add(rows, vectors):
-            self.rows["common"][some] = likeness
+        self.vectors.add(rows, vectors)
 
     def _halves(self, rows: Rows) -> Halves:
         """Return the vectors of rows, nan where there is none."""
+        out = self._gathered(rows)
+        missing = np.flatnonzero(np.isnan(out[:, :1]).any(axis=1))
+        if len(missing):
+            with self._moving:  # they may have been given other slots meanwhile
+                out[missing] = self._gathered(rows[missing])
+        return out
+
+    def _gathered(self, rows: Rows) -> Halves:
         slots = self.rows["slot"][rows]
         some = slots >= 0
         if some.all():
@@ -240,7 +299,6 @@ class Table:
     def drop_vectors(self) -> None:
         """Forget every vector: the embedding space is another."""
         self.rows["slot"][: self.rows.count] = -1
-        self.rows["common"][: self.rows.count] = np.nan
         self.vectors = None
 
     # --- life

@@ -206,7 +206,6 @@ class View:
             dense=dense,
             speakers=self.speaker_names,
             traits=rows["traits"],
-            common=rows["common"],
             pending=int(np.count_nonzero(eligible[self._lacking])),
             session_sizes=self.session_sizes,
         )

@@ -1,0 +1,55 @@
+"""What of a user's files is dead weight: decided here, taken out by ``UserStore.compact``.
+
+Dead are versions that no history shows, notes that have been read, and removals that are finished, except for the
+hashes of what is refused: these are joined into one frame per segment. The last frame of a segment always stays: it
+keeps numbers from being given twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import Final
+
+import orjson
+
+from .files.frames import Frame
+
+_LEAST: Final = 1 << 20
+"""Dead bytes for which a segment is not yet written anew."""
+
+
+def is_due(dead: int, whole: int) -> bool:
+    """Return whether so much dead weight, in bytes, is worth the rewriting of the whole: from half of it on."""
+    return dead >= _LEAST and 2 * dead >= whole
+
+
+def revised(frames: Iterable[Frame], items: Set[int], outdated: Set[int]) -> dict[int, bytes | None]:
+    """Return what becomes of the frames of a segment that do not stay as they are: another document, or none at all.
+
+    ``items`` numbers the frames that are known to hold items, ``outdated`` those among them that no history shows.
+    Every removal in here must be finished.
+    """
+    changes: dict[int, bytes | None] = dict.fromkeys(outdated)
+    removals: list[int] = []
+    refused: dict[str, None] = {}
+    finished: dict[int, int] = {}
+    last = 0
+    for found in frames:
+        last = found.number
+        if not last or last in items:
+            continue
+        note = orjson.loads(found.document)
+        if "x" in note:
+            removals.append(last)
+            refused.update(dict.fromkeys(note["h"]))
+        elif "y" in note:
+            finished[last] = note["y"]
+        elif "g" in note:
+            changes[last] = None
+    changes |= {number: None for number, removal in finished.items() if removal in removals}
+    changes |= dict.fromkeys(removals)
+    if refused:
+        changes[removals[-1]] = orjson.dumps({"x": [], "h": list(refused)})
+    if changes.get(last, b"") is None:
+        del changes[last]
+    return changes
