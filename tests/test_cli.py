@@ -17,7 +17,7 @@ from siltstone import Message, TieredMemory
 from siltstone.cli import app, main
 from siltstone.testing import HashEmbedder
 
-COMMANDS = sorted(command.callback.__name__ for command in app.registered_commands if command.callback)
+COMMANDS = sorted(command.name or "" for command in app.registered_commands)
 
 
 @dataclass(frozen=True)
@@ -320,3 +320,43 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
 
     assert ran.returncode == 1
     assert "Traceback" not in ran.stderr
+
+
+# --- moving data
+
+
+def test_a_memory_moves_through_a_file(sh: Shell, tmp_path: Path) -> None:
+    """Exported and imported as another user it is the same; a dry run and a second run change nothing."""
+    sh("add", "我叫小林 🌊", "--session", "一", "--user", "alice")
+    sh("remember", "Likes tea.", "--user", "alice")
+    file = str(tmp_path / "小林.jsonl")
+    assert sh("export", file, "--user", "alice", "--json").json == {"file": file, "items": 2}
+    for options, outcome in ((["--dry-run"], "added"), ([], "added"), ([], "unchanged")):
+        (told,) = sh("import", file, "--user", "bob", "--json", *options).json["files"]
+        assert told["report"]["read"] == told["report"][outcome] == 2
+    assert "2 unchanged" in sh("import", file, "--user", "bob").out
+    assert sh("stats", "--user", "bob", "--json").json["records"] == 2
+
+
+def test_an_import_says_what_it_could_not_read(sh: Shell, tmp_path: Path) -> None:
+    """A torn file is exit code 1, with the line and the reason on stderr; what could be read is stored."""
+    sh("add", "Hello.", "--user", "alice")
+    sh("remember", "Likes tea.", "--user", "alice")
+    file = tmp_path / "torn.jsonl"
+    sh("export", str(file), "--user", "alice")
+    file.write_bytes(file.read_bytes()[:-30])
+    ran = sh("import", str(file), "--user", "bob")
+    assert ran.code == 1
+    assert "line 3: failed: the file was cut off" in ran.err
+    assert "1 added" in ran.out
+    assert sh("import", str(tmp_path / "nothing.jsonl")).code == 1
+
+
+def test_a_dry_run_makes_no_store(sh: Shell, tmp_path: Path) -> None:
+    """What an import into a new store would do is told without making one."""
+    file = tmp_path / "a.jsonl"
+    with TieredMemory.open(":memory:", embedder=HashEmbedder()) as memory:
+        memory.remember("x")
+        memory.export_to(file)
+    assert sh("import", str(file), "--dry-run", "--json").json["files"][0]["report"]["added"] == 1
+    assert not sh.store.exists()

@@ -25,6 +25,8 @@ VERBS = (
     "update",
     "forget",
     "consolidate",
+    "export_to",
+    "import_from",
     "flush",
     "stats",
     "close",

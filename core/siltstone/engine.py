@@ -71,6 +71,10 @@ class BoundEmbedder:
         self._check()
         return self._embedder.embed_query(text)
 
+    def without_writing(self) -> BoundEmbedder:
+        """Return the same embedder, which does not let a new store take its space on."""
+        return BoundEmbedder(self._embedder, self._store, write=False)
+
     def _check(self) -> None:
         """Compare again whenever the store's space is another than it was, by whatever process."""
         if self._checked is None or self._store.fingerprint() != self._checked:

@@ -7,10 +7,12 @@ import functools
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from .engine import BoundEmbedder, Engine, check_name
 from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOnlyError
+from .importers.formats import reader_for
+from .importers.source import Source
 from .lifecycle.forget import forget
 from .lifecycle.reembed import reembed
 from .models.checked import CheckedEmbedder
@@ -21,7 +23,18 @@ from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, W
 from .recall.context import build_context
 from .recall.packing import SECTIONS
 from .recall.search import search
-from .records import ConsolidationReport, Context, ForgetReport, Hit, Message, Record, SessionInfo, Stats, to_datetime
+from .records import (
+    ConsolidationReport,
+    Context,
+    ForgetReport,
+    Hit,
+    ImportReport,
+    Message,
+    Record,
+    SessionInfo,
+    Stats,
+    to_datetime,
+)
 from .settings import Settings
 from .tiers import working
 from .tiers.incoming import (
@@ -39,6 +52,9 @@ from .tiers.incoming import (
 )
 from .tiers.long_term import OnConflict, new_id
 from .tiers.recent import recent
+from .transfer.decide import Rules
+from .transfer.export import export
+from .transfer.importing import Import
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -420,6 +436,68 @@ class TieredMemory:
         """
         return self._writable().consolidator.run(self._user_id, dry_run=dry_run, retry=retry)
 
+    # --- moving data in and out
+
+    def export_to(
+        self, path_or_file: str | os.PathLike[str] | IO[Any], *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Write this user's memory as one JSON Lines file; return the number of items in it.
+
+        An item is a message with its turn, or another record, each with its earlier versions; the format is
+        described in ``siltstone.importers.lines``. ``path_or_file`` is a path, which appears or is replaced when all
+        of it is on disk, readable by its owner only; or a file open for writing, binary or text (``encoding="utf-8"``),
+        which is left open. ``progress(done, total)`` is called after each item. It is a stream: any number of items
+        in little memory. The file is yours: ``forget`` does not reach it. Raises ``ConfigurationError`` for a path
+        that cannot be, among them one inside the store's folder.
+        """
+        engine = self._open_engine()
+        return export(
+            engine.store,
+            self._user_id,
+            path_or_file,
+            embedder=engine.embedder.name,
+            now=engine.clock.now(),
+            progress=progress,
+        )
+
+    def import_from(
+        self,
+        path_or_file: str | os.PathLike[str] | IO[Any],
+        *,
+        format: str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ImportReport:
+        """Take over what another memory holds; return what became of each item.
+
+        ``path_or_file`` is a path, or a file open for reading; ``format`` one of ``siltstone.importers.formats``,
+        found by looking inside if it is not given. What comes in belongs to this user, whosever it was. An export of
+        ours keeps ids, versions and times. Twice changes nothing; a source that has changed updates. What was
+        forgotten here stays forgotten, and so does what rests on it. What cannot be read is counted, named with its
+        line, and holds up nothing else. Killed, it goes on when it is run again: every 500 items are one commit.
+
+        On disk and found by its words when it returns; by its meaning once it is embedded: ``flush`` waits for that.
+        ``dry_run`` gives the same report, writes nothing, and holds what it would write in memory.
+        ``progress(done, total)`` is called after each batch. Raises ``InvalidInputError`` for a source that is none
+        of the formats, and ``NotFoundError`` where there is none.
+        """
+        engine = self._open_engine() if dry_run else self._writable()
+        source = Source(path_or_file)
+        reader = reader_for(source, format)
+        now = engine.clock.now()
+        rules = Rules(self._user_id, now, source.modified or now, engine.settings.max_message_chars)
+        if not dry_run:
+            engine.vectors.resume(self._user_id)
+        run = Import(
+            engine.store,
+            engine.long_term,
+            engine.embedder.without_writing() if dry_run else engine.embedder,
+            rules,
+            dry_run=dry_run,
+            stored=functools.partial(self._keep_short, engine),
+        )
+        return run.run(reader.format, reader.read(source), progress)
+
     # --- reading
 
     def search(
@@ -690,6 +768,8 @@ class TieredMemory:
     ahistory = _twin(history)
     astats = _twin(stats)
     aflush = _twin(flush)
+    aexport_to = _twin(export_to)
+    aimport_from = _twin(import_from)
 
     async def arecords(self, **conditions: Any) -> list[Record]:
         """Return what ``records`` yields, as a list, without blocking the event loop."""

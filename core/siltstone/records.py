@@ -287,6 +287,41 @@ class ConsolidationReport:
 
 
 @dataclass(frozen=True)
+class ImportProblem:
+    """Something that an import did not take over: where it stands in the source, what became of it, and why.
+
+    ``outcome`` is ``skipped`` or ``failed``; ``id`` that of the item, where it has one.
+    """
+
+    where: str
+    outcome: str
+    reason: str
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What ``import_from`` made of a source (or, with ``dry_run``, would make).
+
+    ``read`` items (a message and its turn are one) are each ``added``, ``updated`` (the source has a later version),
+    ``unchanged`` (stored already), ``skipped`` (forgotten in this store, resting on something that is not in it, or
+    older than what it has) or ``failed`` (unreadable, or another item has its id). ``problems`` names those that
+    were skipped or failed, the first 1,000 of them. ``notes`` are sentences on the whole: what became of vectors.
+    """
+
+    format: str
+    read: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    failed: int = 0
+    problems: tuple[ImportProblem, ...] = ()
+    notes: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
 class Stats:
     """The state of one user's memory and of the store that holds it.
 

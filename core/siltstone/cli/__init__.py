@@ -16,6 +16,7 @@ from ..errors import SiltstoneError
 from .bench import bench
 from .demo import demo
 from .read import context, search, sessions, show, stats
+from .transfer import export, import_
 from .upkeep import forget, reembed
 from .whole import audit
 from .write import add, remember
@@ -27,8 +28,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, add, remember, search, context, sessions, show, stats, forget, reembed, audit):
-    app.command()(command)
+for command in (demo, add, remember, search, context, sessions, show, stats, forget, export, import_, reembed, audit):
+    app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(bench, name="bench")
 
 

@@ -1,1 +1,1 @@
-"""Readers of other programs' chat exports."""
+"""Readers of other programs' memories and of our own exports: one file per format behind ``reader.Reader``."""

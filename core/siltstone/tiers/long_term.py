@@ -31,11 +31,15 @@ Lookup: TypeAlias = Callable[[Sequence[str]], list[Stored | None]]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a write will do: ``puts`` to commit, ``expect`` to hold, and the ids to return to the caller."""
+    """What a write will do: ``puts`` to commit, ``expect`` to hold, and the ids to return to the caller.
+
+    ``skipped`` are those of them that turned out to be forgotten.
+    """
 
     puts: tuple[Put, ...]
     expect: dict[str, int]
     ids: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
 
 
 class LongTerm:
@@ -86,22 +90,22 @@ class LongTerm:
     def write(self, user_id: str, plan: Callable[[], Plan]) -> Plan:
         """Plan, embed and commit, until no other writer has come in between; return what was written.
 
-        ``plan`` is called again whenever what it expects no longer holds.
+        ``plan`` is called again whenever what it expects no longer holds. A record that has its vector, and one that
+        has a later version in the same plan, are not embedded.
         """
         embedding = None
         for attempt in range(ATTEMPTS):
             planned = plan()
             if not planned.puts:
                 return planned
-            records = [record for put in planned.puts if (record := _embedded(put)) is not None]
+            newest = {put.id: put for put in planned.puts}
+            lacking = [put for put in newest.values() if put.vector is None and _embedded(put) is not None]
+            records = [put.record for put in lacking if put.record is not None]
             keys = [dense_key(record) for record in records]
             if embedding is None or embedding.texts != keys:
                 embedding = self._vectors.embed(keys)
-            rows = iter(embedding.ready())
-            puts = tuple(
-                put if _embedded(put) is None else dataclasses.replace(put, vector=next(rows, None))
-                for put in planned.puts
-            )
+            vectors = dict(zip(map(id, lacking), embedding.ready(), strict=False))
+            puts = tuple(dataclasses.replace(put, vector=vectors.get(id(put), put.vector)) for put in planned.puts)
             try:
                 commit = self._store.commit(user_id, puts, expect=planned.expect)
             except ConflictError:
@@ -109,9 +113,9 @@ class LongTerm:
                     raise
                 continue
             if commit.skipped:
-                logger.info("%d messages were forgotten before and are not stored again", len(commit.skipped))
+                logger.info("%d items were forgotten before and are not stored again", len(commit.skipped))
             embedding.deliver(user_id, records)
-            return planned
+            return dataclasses.replace(planned, skipped=commit.skipped)
         raise AssertionError("unreachable")
 
 

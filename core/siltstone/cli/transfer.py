@@ -1,0 +1,117 @@
+"""Commands that move data: ``export`` and ``import``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import BackendUnavailableError
+from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, User, opened
+from .output import note, progress, write_json
+
+if TYPE_CHECKING:
+    from ..memory import TieredMemory
+    from ..records import ImportReport
+
+_SHOWN = 20
+"""Problems that are printed of each file; ``--json`` has more."""
+
+
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")] = "-",
+    store: StoreAt = DEFAULT_STORE,
+    user: User = "default",
+    embedder: Embedding = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a user's memory as one JSON Lines file: sessions, memories, their versions and sources.
+
+    \b
+    siltstone export alice.jsonl --user alice
+    siltstone export | gzip > alice.jsonl.gz
+
+    The file holds every word in plain text and is yours: forget does not reach it. Vectors are not in it.
+    """
+    if file == "-" and as_json:
+        raise typer.BadParameter("--json tells of a file: name one", param_hint="FILE")
+    with opened(store, user, embedder, read_only=True) as memory:
+        if file == "-":
+            memory.export_to(sys.stdout.buffer)
+            return
+        with progress("exporting") as advance_to:
+            items = memory.export_to(file, progress=advance_to)
+        for damage in memory.stats().health:
+            note(f"siltstone: {damage}")
+    if as_json:
+        write_json({"file": file, "items": items})
+    else:
+        print(f"wrote {items} items to {file}")
+
+
+def import_(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files or folders; - is stdin.")],
+    format: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="What they are; found by looking inside.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
+    store: StoreAt = DEFAULT_STORE,
+    user: User = "default",
+    embedder: Embedding = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take over exports of siltstone, and stores of LlamaIndex and LangChain.
+
+    \b
+    siltstone import alice.jsonl --user alice --dry-run
+    siltstone import ./storage chat_store.json monday.json --user alice
+
+    Twice changes nothing; stopped or killed, it goes on when it is run again. What was forgotten stays forgotten.
+    Exit code 1 when something could not be read; the rest is stored. A missing store is made.
+    """
+    reports: dict[str, ImportReport] = {}
+    there = os.path.exists(store)
+    place = ":memory:" if dry_run and not there else store
+    with opened(place, user, embedder, create=True, read_only=dry_run and there) as memory:
+        for file in files:
+            with progress(file) as advance_to:
+                reports[file] = memory.import_from(
+                    sys.stdin.buffer if file == "-" else file, format=format, dry_run=dry_run, progress=advance_to
+                )
+            if not as_json:
+                _show(file, reports[file])
+        if not dry_run:
+            _embed(memory)
+    if as_json:
+        write_json({"files": [{"file": file, "report": report} for file, report in reports.items()]})
+    if any(report.failed for report in reports.values()):
+        raise typer.Exit(1)
+
+
+def _show(file: str, report: ImportReport) -> None:
+    print(
+        f"{file} ({report.format}): {'would be ' if report.dry_run else ''}{report.added} added, "
+        f"{report.updated} updated, {report.unchanged} unchanged, {report.skipped} skipped, {report.failed} failed"
+    )
+    for sentence in report.notes:
+        note(f"{file}: {sentence}")
+    for problem in report.problems[:_SHOWN]:
+        note(f"{file}, {problem.where}: {problem.outcome}: {problem.reason}")
+    if (more := report.skipped + report.failed - _SHOWN) > 0:
+        note(f"{file}: and {more} more")
+
+
+def _embed(memory: TieredMemory) -> None:
+    """Wait until what came in can be found by meaning; it is safe whatever becomes of that."""
+    total = memory.stats().pending_vectors
+    with progress("embedding") as advance_to:
+        while left := memory.stats().pending_vectors:
+            advance_to(total - left, total)
+            try:
+                memory.flush(timeout=0.5)
+            except BackendUnavailableError as exc:
+                if memory.stats().last_error is not None:
+                    note(f"siltstone: everything is stored, but found by its words only until it is embedded: {exc}")
+                    return

@@ -1,0 +1,105 @@
+"""Reads what ``TieredMemory.export_to`` wrote; the format is in ``lines``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final
+
+import orjson
+
+from ..errors import InvalidInputError
+from .lines import FORMAT, VERSION, from_line
+from .reader import Copied, Found, Items, Reading, Unreadable
+from .source import Source
+
+_LONGEST: Final = 256 << 20
+"""Bytes of one line; a longer one is no line of ours, and would not fit into memory."""
+
+
+class ExportFile:
+    """The reader of siltstone's own files."""
+
+    format = "siltstone"
+
+    def recognises(self, source: Source) -> bool:
+        """Return whether the first line names the format."""
+        return f'"{FORMAT}"'.encode() in source.head.partition(b"\n")[0]
+
+    def read(self, source: Source) -> Reading:
+        """Read the header, then the items as a stream. Raises ``InvalidInputError`` for a header that is not ours."""
+        header = _header(source.head.partition(b"\n")[0], source.name)
+        counts = [count for count in (header.get("messages"), header.get("records")) if isinstance(count, int)]
+        return Reading(_items(source), sum(counts) if counts else None)
+
+
+def _header(line: bytes, name: str) -> dict[str, Any]:
+    try:
+        header = orjson.loads(line)
+    except ValueError as exc:
+        raise InvalidInputError(f"the first line of {name} is no JSON ({exc}): nothing was imported") from exc
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InvalidInputError(f'the first line of {name} is no header of the format "{FORMAT}": nothing was imported')
+    if header.get("version") != VERSION:
+        raise InvalidInputError(
+            f"{name} has version {header.get('version')!r} of the format, and this release reads version {VERSION}: "
+            "nothing was imported; import it with the release that wrote it, or a newer one"
+        )
+    return header
+
+
+def _items(source: Source) -> Items:
+    with source.open() as file:
+        file.readline(_LONGEST)
+        yield from _lines(file)
+
+
+def _lines(file: BinaryIO) -> Items:
+    number, items, ended = 1, 0, False
+    for number, line in _numbered(file):
+        where = f"line {number}"
+        if ended:
+            yield Found(where, Unreadable("it stands after the file's last line"))
+        elif line is None:
+            yield Found(where, Unreadable(f"it is longer than {_LONGEST >> 20} MiB"))
+        elif line.strip():
+            found = _found(where, line)
+            if isinstance(found, int):
+                ended = True
+                if found != items:
+                    yield Found(where, Unreadable(f"the file was written with {found} items, and {items} are left"))
+                continue
+            items += 1
+            yield found
+            if not line.endswith(b"\n") and isinstance(found.item, Unreadable):
+                return  # torn: that it has no last line is no other loss
+    if not ended:
+        reason = f'the last line, {{"end": …}}, is missing: the file was cut off after {items} items'
+        yield Found(f"line {number + 1}", Unreadable(reason))
+
+
+def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the lines after the header with their numbers, ``None`` for one that is too long."""
+    number = 1
+    while line := file.readline(_LONGEST):
+        number += 1
+        if len(line) < _LONGEST or line.endswith(b"\n"):
+            yield number, line
+            continue
+        while (rest := file.readline(_LONGEST)) and not rest.endswith(b"\n"):
+            pass
+        yield number, None
+
+
+def _found(where: str, line: bytes) -> Found | int:
+    """Return what a line holds; the number of items for the last line."""
+    try:
+        value = orjson.loads(line)
+    except ValueError as exc:
+        torn = "the file was cut off in the middle of it" if not line.endswith(b"\n") else f"it is no JSON ({exc})"
+        return Found(where, Unreadable(torn))
+    if isinstance(value, dict) and isinstance(end := value.get("end"), int):
+        return end
+    try:
+        return Found(where, Copied(from_line(value)))
+    except InvalidInputError as exc:
+        return Found(where, Unreadable(str(exc)))
