@@ -14,6 +14,7 @@ from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOn
 from .importers.formats import reader_for
 from .importers.source import Source
 from .lifecycle.forget import forget
+from .lifecycle.history import history
 from .lifecycle.reembed import reembed
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
@@ -607,10 +608,12 @@ class TieredMemory:
         return engine.store.scan(self._user_id, where)
 
     def history(self, id: str) -> list[Record]:
-        """Return earlier versions of a record, newest first, up to ``Settings.history``. Raises ``NotFoundError``."""
+        """Return what a record was before, newest first: its earlier versions, and the statements that it replaced.
+
+        Of versions as many as ``Settings.history`` keeps. Raises ``NotFoundError``.
+        """
         self.get(id)
-        older = self._open_engine().store.versions(self._user_id, id)
-        return [stored.record for stored in older if stored.record is not None]
+        return history(self._open_engine().store, self._user_id, id)
 
     def stats(self) -> Stats:
         """Return counts, sizes and the state of the queue."""

@@ -12,7 +12,7 @@ from ..records import Digest, DigestItem, Record, unique
 from ..text.guard import is_injected
 from ..text.sentences import sentences
 from ..tiers.policy import Policy
-from .signals import corrects
+from .signals import corrects, implied
 from .spans import Span, hashed, said_at
 
 TOPIC: Final = " · "
@@ -48,21 +48,22 @@ def summary_of(span: Span, digest: Digest, *, user_id: str, now: datetime) -> Re
 
 
 def candidates_of(span: Span, digest: Digest, policy: Policy, *, user_id: str, now: datetime) -> list[Record]:
-    """Return a record for each item of a digest, in the order in which their sources were said."""
+    """Return a record for each item of a digest."""
     said = {message.id: message for message in span.messages if message.id is not None}
     place = {id: number for number, id in enumerate(said)}
     speakers = unique([USER, *(message.name for message in span.messages if message.name is not None)])
-    found: list[tuple[int, Record]] = []
+    found: list[Record] = []
     for field in LISTS:
         for item in _known_items(digest, field, said):
             sources = tuple(id for id in item.source_ids if id in said)
             last = max(sources, key=place.__getitem__)
             told = said_at(said[last])
+            attribute = (implied(item.text) if field == "events" else None) or item.attribute
             record = Record(
                 id=hashed(field, span.session_id, last, item.subject or "", item.attribute or "", item.text),
                 text=item.text,
-                kind=policy.kind_of(field, item.subject, item.attribute, speakers),
-                topic=topic_of(item.subject, item.attribute),
+                kind=policy.kind_of("facts" if attribute == "work" else field, item.subject, attribute, speakers),
+                topic=topic_of(item.subject, attribute),
                 user_id=user_id,
                 session_id=span.session_id,
                 speaker=said[last].name,
@@ -74,8 +75,14 @@ def candidates_of(span: Span, digest: Digest, policy: Policy, *, user_id: str, n
                 made_by=digest.made_by,
                 flags=_flags(item, digest, [said[id].content for id in sources]),
             )
-            found.append((place[last], record))
-    return [record for _, record in sorted(found, key=lambda one: one[0])]
+            found.append(record)
+    return found
+
+
+def in_order(span: Span, candidates: Sequence[Record]) -> list[Record]:
+    """Return candidates in the order in which the last of their sources was said."""
+    place = {id: number for number, id in enumerate(span.ids)}
+    return sorted(candidates, key=lambda record: max(place[id] for id in record.source_ids))
 
 
 def _known_items(digest: Digest, field: str, said: Collection[str]) -> Iterator[DigestItem]:

@@ -11,6 +11,7 @@ from ..settings import Settings
 from ..tiers.long_term import LongTerm
 from ..tiers.policy import Policy
 from .digesting import digest_due
+from .reopen import reopen_orphans
 from .work import Work
 
 
@@ -46,5 +47,6 @@ class Consolidator:
             owner=f"{os.getpid()}-{secrets.token_hex(4)}",
             dry_run=dry_run,
         )
+        reopen_orphans(work)
         digest_due(work, retry=retry)
         return ConsolidationReport(tuple(work.rows), dry_run)

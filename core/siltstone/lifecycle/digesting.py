@@ -16,8 +16,9 @@ from ..errors import BackendUnavailableError, ConflictError, ModelError
 from ..protocols import Where
 from ..records import Digest, Record
 from ..tiers.long_term import Plan
-from .candidates import FALLBACK, candidates_of, summary_of
+from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
+from .retract import retractions
 from .revise import Revision, revise
 from .spans import Span, due_spans
 from .work import NOTHING, Work, is_derived, writes
@@ -125,6 +126,8 @@ def _fail(work: Work, span: Span, job: Job, versions: dict[str, int], error: str
 def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[str, int], *, redo: bool) -> None:
     """Write what a digest tells, once, if its messages are still as they were."""
     candidates = candidates_of(span, digest, work.policy, user_id=work.user_id, now=work.now)
+    taken_back = retractions(span, candidates, made_by=digest.made_by, user_id=work.user_id, now=work.now)
+    candidates = in_order(span, [*candidates, *taken_back])
     summary = _summary(work, span, digest)
     job = _outcome(work, span, digest, job, summary)
     outcome: list[Revision] = []

@@ -1,7 +1,8 @@
 """Forgetting: what goes, what goes along, and that it does not come back.
 
 A derived record whose sources are touched goes with them, since it may hold their words; the report tells those
-that rested only on what was forgotten from those that rested partly on something else.
+that rested only on what was forgotten from those that rested partly on something else. What these rested on beside it
+is to be digested anew: so the digests that cover it go, too. Records of a hidden kind go unnamed.
 """
 
 from __future__ import annotations
@@ -23,16 +24,21 @@ def forget(
     targets = _targets(store, user_id, ids, where, everything)
     names = [id for s in targets for id in _names(s)]
     derived, partial, hidden = _derived(store, user_id, names)
+    covering, marks = _covering(store, user_id, targets, partial)
     report = ForgetReport(
         messages=unique(s.message.id for s in targets if s.message is not None and s.message.id is not None),
-        records=unique([s.record.id for s in targets if s.record is not None] + [r.id for r in (*derived, *partial)]),
+        records=unique(
+            [s.record.id for s in targets if s.record is not None] + [r.id for r in (*derived, *partial, *covering)]
+        ),
         derived=unique(record.id for record in derived),
-        partial=unique(record.id for record in partial),
+        partial=unique(record.id for record in (*partial, *covering)),
         dry_run=dry_run,
     )
     if dry_run or not (report.messages or report.records or everything):
         return report
-    items = unique([*report.messages, *(message_id(id) for id in report.records), *(job.id for job in hidden)])
+    items = unique(
+        [*report.messages, *(message_id(id) for id in report.records), *(job.id for job in (*hidden, *marks))]
+    )
     transcripts = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
     transcripts += _copies(r.id for r in (*derived, *partial))
     store.remove(user_id, items, transcripts=transcripts, everything=everything)
@@ -133,6 +139,28 @@ def _derived(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Rec
 def _copies(ids: Iterable[str]) -> list[Refusal]:
     """Return what keeps copies of the items (exports, backups) from bringing them back."""
     return [Refusal(id=id) for id in ids]
+
+
+def _covering(
+    store: Store, user_id: str, targets: Sequence[Stored], partial: Sequence[Record]
+) -> tuple[list[Record], list[Record]]:
+    """Return the digests that cover what derived records rested on beside the forgotten, and all that rests on them.
+
+    The digests are summaries, and marks of a hidden kind. What a person remembered by hand is not made anew.
+    """
+    going = {name for stored in targets for name in _names(stored)} | {record.id for record in partial}
+    chosen = [stored.record for stored in targets if stored.record is not None and stored.message is None]
+    remade = [record for record in (*chosen, *partial) if record.made_by != "user" and record.kind != "summary"]
+    left = unique(id for record in remade for id in record.source_ids if id not in going)
+    digests = [
+        record
+        for record in store.dependents(user_id, left)
+        if record.kind in HIDDEN_KINDS or (record.kind == "summary" and record.made_by != "user")
+    ]
+    derived, resting_partly, hidden = _derived(store, user_id, [record.id for record in digests])
+    found = [record for record in (*digests, *derived, *resting_partly) if record.id not in going]
+    marks = [record for record in found if record.kind in HIDDEN_KINDS]
+    return [record for record in found if record.kind not in HIDDEN_KINDS], [*marks, *hidden]
 
 
 def _names(stored: Stored) -> Iterator[str]:

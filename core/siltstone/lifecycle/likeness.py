@@ -60,6 +60,12 @@ _EMPLOYER: Final = re.compile(
     r"(?i:\b(?:at|for|with|joined|join|by)) (?:the )?[A-Z]|(?i:\bmy own (?:business|company|studio|shop))|"
     r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)"
 )
+_EXACT: Final = {
+    "age": re.compile(r"\d+|[零一二三四五六七八九十百两]+(?=岁)"),
+    "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "phone": re.compile(r"\d"),
+}
+"""What two values of an attribute must agree in, to the letter."""
 _CALLED: Final = re.compile(r"\bcall me\b|\bgo by\b|叫我|喊我|称呼我", re.IGNORECASE)
 
 
@@ -86,6 +92,14 @@ def same(one: frozenset[str], other: frozenset[str]) -> bool:
     if not one or not other:
         return True
     return len(one & other) >= SAME * min(len(one), len(other))
+
+
+def same_value(attribute: str, one: str, other: str) -> bool:
+    """Return whether two statements give an attribute the same value."""
+    exact = _EXACT.get(attribute)
+    if exact is not None:
+        return exact.findall(one) == exact.findall(other)
+    return same(content(one), content(other))
 
 
 def says_the_same(one: str, other: str) -> bool:

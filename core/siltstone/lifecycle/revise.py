@@ -15,8 +15,9 @@ from typing import Final, Literal, TypeAlias
 from ..compress.modality import negated
 from ..compress.statement import SINGLE_VALUED
 from ..records import Record, replace, unique
-from .candidates import CORRECTION, subject_and_attribute
-from .likeness import aspects, content, same, says_the_same, stance
+from .candidates import CORRECTION, TOPIC, subject_and_attribute, topic_of
+from .likeness import aspects, content, same, same_value, says_the_same, stance
+from .retract import CANCELLED, REPAIRED, repaired
 from .signals import changes
 
 Verdict: TypeAlias = Literal["unrelated", "repeats", "supersedes", "contradicts"]
@@ -79,6 +80,8 @@ def revise(candidates: Sequence[Record], known: Known, *, now: datetime, judge: 
 
 
 def _revise(new: Record, known: Known, now: datetime, judge: Judge | None) -> Revision:
+    if new.topic is not None and new.topic.endswith(TOPIC + REPAIRED):
+        return _repair(new, known, now)
     related = _related(new, known)
     resting = [old for old in related if set(new.source_ids) <= set(old.source_ids)]
     if any(old.id == new.id or old.text == new.text or compare(new, old) == "repeats" for old in resting):
@@ -127,6 +130,16 @@ def _revise(new: Record, known: Known, now: datetime, judge: Judge | None) -> Re
     return Revision("add", new, (new,), "new")
 
 
+def _repair(new: Record, known: Known, now: datetime) -> Revision:
+    found = repaired(new, [old for old in known.by_id.values() if _open(old)])
+    if found is None:
+        return Revision("none", new, (), "it corrects nothing that is known")
+    record, old = found
+    if record.id in known.by_id:
+        return Revision("known", new, (), "it was taken from the same messages before")
+    return Revision("supersede", record, (record, close(old, _began(old), record.id, now)), f"corrects {old.text!r}")
+
+
 def compare(new: Record, old: Record) -> Verdict:
     """Return what a new statement is to a known one of a related topic, by rule."""
     about, of = subject_and_attribute(new), subject_and_attribute(old)
@@ -144,9 +157,10 @@ def compare(new: Record, old: Record) -> Verdict:
     if not aspects(attribute, new.text) & aspects(attribute, old.text):
         return "unrelated"
     corrected = CORRECTION in new.flags
+    alike = same_value(attribute, new.text, old.text)
     if negated(new.text) and not corrected:
-        return "supersedes" if same(content(new.text), content(old.text)) else "unrelated"
-    if same(content(new.text), content(old.text)) and not corrected:
+        return "supersedes" if alike else "unrelated"
+    if alike and not corrected:
         return "unrelated" if negated(old.text) else "repeats"
     if corrected or changes(new.text):
         return "supersedes"
@@ -166,14 +180,24 @@ def _related(new: Record, known: Known) -> list[Record]:
     about = subject_and_attribute(new)
     if about is not None:
         attribute = about[1]
-        other = _REVERSE.get(attribute) or (attribute[len("former ") :] if attribute.startswith("former ") else None)
-        if other is not None:
-            found = [*found, *known.of(new.topic and new.topic[: -len(attribute)] + other)]
+        for other in _others(attribute):
+            found = [*found, *known.of(topic_of(about[0], other))]
     return found
+
+
+def _others(attribute: str) -> tuple[str, ...]:
+    """Return the other attributes that a statement about one touches."""
+    if attribute in _REVERSE:
+        return (_REVERSE[attribute],)
+    if attribute == CANCELLED:
+        return ("plan", "event", "wish", "move")
+    return (attribute[len("former ") :],) if attribute.startswith("former ") else ()
 
 
 def _end(new: Record, ended: Sequence[Record], now: datetime) -> Revision:
     """Close what a statement says is over; the statement itself is kept as a fact of the past."""
+    if not ended and _is_cancelled(new):
+        return Revision("none", new, (), "it takes back nothing that is known")
     fact = replace(new, kind="fact")
     closed = tuple(close(old, _began(new), new.id, now) for old in ended)
     why = "ends " + ", ".join(repr(old.text) for old in ended) if ended else "new"
@@ -183,7 +207,14 @@ def _end(new: Record, ended: Sequence[Record], now: datetime) -> Revision:
 def _former(new: Record, old: Record, attribute: str) -> Verdict:
     if attribute.startswith("former "):
         return "repeats" if says_the_same(new.text, old.text) else "unrelated"
-    return "supersedes" if same(content(new.text), content(old.text)) else "unrelated"
+    mine, its = content(new.text), content(old.text)
+    if _is_cancelled(new):  # "it's off" takes back what was said last; else the words of the plan must be in it
+        return "supersedes" if mine and its and mine & its else "unrelated"
+    return "supersedes" if same(mine, its) else "unrelated"
+
+
+def _is_cancelled(record: Record) -> bool:
+    return record.topic is not None and record.topic.endswith(TOPIC + CANCELLED)
 
 
 def _diet(new: Record, old: Record) -> Verdict:

@@ -1,14 +1,15 @@
-"""Words by which a statement says that something has changed, or that an earlier one was wrong. Pure."""
+"""Words by which somebody says that something has changed, has ended, or was told wrongly. Pure."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 _CORRECTS: Final = re.compile(
-    r"\b(?:i meant|i mean|correction|scratch that|let me correct|to be precise|i misspoke|i was wrong|my mistake|"
-    r"sorry,? (?:it'?s|it is|that'?s|i)|(?:oh )?wait,?|actually)\b|\bnot [\w' ]{1,30}$|,\s*not\b|"
-    r"不对|记错|说错|搞错|更正|纠正|应该是|其实是|不是[^，。]{1,12}(?:，|,)?(?:而)?是",
+    r"\b(?:i meant|i mean\b(?! it)|correction|scratch that|let me correct|i misspoke|i was wrong|my mistake|"
+    r"(?:oh |no,? )?wait\b,?|actually)|,\s*not\b|\bsorry,? (?:it'?s|it is|it was|that'?s|i meant)|"
+    r"不对|记错|说错|搞错|写错|更正|纠正|应该是|其实是|不是[^，。]{1,12}[，,]?\s*(?:而)?是|是[^，。]{1,12}[，,]?不是",
     re.IGNORECASE,
 )
 _CHANGES: Final = re.compile(
@@ -17,6 +18,52 @@ _CHANGES: Final = re.compile(
     r"现在|如今|目前|最近|不再|改成|改为|改用|改叫|换成|换到|换了|搬到|搬去|搬家|跳槽|刚|新|以后|从此|已经",
     re.IGNORECASE,
 )
+_CANCELS: Final = re.compile(
+    r"\b(?:cancel(?:l?ed|ling)?|call(?:ed|ing) off|fell through|scrapped|won'?t be (?:going|able)|"
+    r"not (?:going|flying|travelling|traveling|doing|moving|coming)\b.{0,40}(?:after all|any ?more)|"
+    r"(?:is|are|'s) off\b|changed my mind|decided (?:against|not to)|no longer (?:going|flying|moving|planning))|"
+    r"取消|不去了|不飞了|不搬了|去不成|泡汤|黄了|改主意|还是算了|不打算.{0,8}了",
+    re.IGNORECASE,
+)
+_WORK_ENDS: Final = re.compile(
+    r"\b(?:quit|left|resigned from|lost|been laid off|was laid off|got laid off|got fired|handed in my notice)\b"
+    r".{0,30}\b(?:job|work|position|company|at|from)\b|\b(?:laid off|retired|resigned)\b|辞职|离职|辞了|被裁|失业|退休",
+    re.IGNORECASE,
+)
+_WORK_BEGINS: Final = re.compile(
+    r"\b(?:got|landed|took|accepted|started|starting|found)\b.{0,25}\b(?:job|position|role|work|working)\b|"
+    r"\b(?:job|position|role) (?:at|with)\b|\bjoined\b.{1,40}\bas an?\b|\bswitched (?:jobs|companies)\b|"
+    r"跳槽|入职|换了?(?:份|个)?(?:新)?工作|新工作|去了?[^，。]{1,12}(?:上班|工作)",
+    re.IGNORECASE,
+)
+_HOME_ENDS: Final = re.compile(
+    r"\bmoved (?:out of|away from)\b|\bleft (?:(?-i:[A-Z])\w+)(?: (?:for good|behind|last|in|\w+ ago)\b|$)|"
+    r"搬离|离开了?(?!公司|家)[\u4e00-\u9fff]{2,4}$",
+    re.IGNORECASE,
+)
+_NAME: Final = r"(?P<{0}>(?:(?:an?|the|on) )?[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)*)"
+_SAYS: Final = r"(?:i )?(?:meant|mean|it'?s|it is|it was|that'?s|that is|make that)"
+_OOPS: Final = r"(?:\bwait\b|\bno\b|\bsorry\b|\bactually\b|\bcorrection\b|\boops\b)[ ,:;.—-]*"
+_REPAIRS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\bnot {_NAME.format('wrong')}[,;]? (?:but|it'?s|it is|it was) {_NAME.format('right')}",
+        rf"\b{_SAYS} {_NAME.format('right')}[,;]? (?:and )?not {_NAME.format('wrong')}",
+        rf"{_OOPS}{_SAYS} {_NAME.format('right')}\W*$",
+        rf"\bi meant {_NAME.format('right')}\W*$",
+        r"不是(?P<wrong>[^，。,是]{1,12})[，,]?\s*(?:而)?是(?P<right>[^，。,！!]{1,12})",
+        r"是(?P<right>[^，。,是]{1,12})[，,]?\s*不是(?P<wrong>[^，。,！!]{1,12})",
+        r"(?:不对|记错了|说错了|搞错了|写错了)[，,。]*\s*(?:应该)?是(?P<right>[^，。,！!]{1,12})[。！!]*$",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What a correction puts in the place of what: ``wrong`` is ``None`` where it does not say."""
+
+    right: str
+    wrong: str | None
 
 
 def corrects(text: str) -> bool:
@@ -27,3 +74,30 @@ def corrects(text: str) -> bool:
 def changes(text: str) -> bool:
     """Return whether a statement says that something is no longer as it was."""
     return _CHANGES.search(text) is not None
+
+
+def cancels(text: str) -> bool:
+    """Return whether a sentence takes a plan back."""
+    return _CANCELS.search(text) is not None
+
+
+def repair(sentence: str) -> Repair | None:
+    """Return what a sentence such as "sorry, I meant Bern, not Berlin" or 不对，是上海 corrects."""
+    for pattern in _REPAIRS:
+        if found := pattern.search(sentence):
+            parts = found.groupdict()
+            return Repair(_bare(parts["right"]), _bare(parts["wrong"]) if parts.get("wrong") else None)
+    return None
+
+
+def implied(text: str) -> str | None:
+    """Return the attribute that a happening changes for good: a new job is where somebody works from then on."""
+    if _WORK_BEGINS.search(text):
+        return "work"
+    if _WORK_ENDS.search(text):
+        return "former work"
+    return "former home" if _HOME_ENDS.search(text) else None
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"^(?:an?|the|on) ", "", text.strip(), flags=re.IGNORECASE)

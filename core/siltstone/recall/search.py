@@ -70,6 +70,8 @@ def search(
     hits = _resolve(store, user_id, found, ranking, wanted)
     if reranker is not None:
         hits = _rerank(reranker, query, hits)
+    if not question.asks_past:
+        hits = _current_first(store, user_id, hits, where or Where(now=now))
     if expand == "source":
         hits = _expand(store, user_id, hits, where or Where(now=now))
     return hits[:top_k]
@@ -129,6 +131,50 @@ def _rerank(reranker: Reranker, query: str, hits: list[Hit]) -> list[Hit]:
 def _z(scores: Floats) -> Floats:
     deviation = float(scores.std())
     return (scores - scores.mean()) / deviation if deviation > 1e-9 else np.zeros_like(scores)
+
+
+def _current_first(store: Store, user_id: str, hits: list[Hit], where: Where) -> list[Hit]:
+    """Put what replaced a record before it: asked how things are, the old words may match better than the new ones.
+
+    A successor that was not found takes the place and score of what it replaced; one that the conditions do not mean
+    is left out.
+    """
+    if not any(hit.record.superseded_by for hit in hits):
+        return hits
+    found = {hit.record.id: hit for hit in hits}
+    placed: dict[str, Hit] = {}
+    for hit in hits:
+        for record in _successors(store, user_id, hit.record):
+            if record.id not in placed and (record.id in found or _is_meant(record, where)):
+                own = found.get(record.id)
+                score = max(hit.score, own.score if own is not None else hit.score)
+                why = {**(own.why if own is not None else hit.why), f"replaces:{hit.record.id}": 1.0}
+                placed[record.id] = Hit(record, score, why, row=own.row if own is not None else hit.row)
+        placed.setdefault(hit.record.id, hit)
+    return list(placed.values())
+
+
+def _successors(store: Store, user_id: str, record: Record) -> list[Record]:
+    """Return what replaced a record, and what replaced that, the newest first."""
+    chain: list[Record] = []
+    while record.superseded_by is not None and record.superseded_by not in {one.id for one in chain}:
+        (stored,) = store.fetch(user_id, [record.superseded_by])
+        if stored is None or stored.record is None:
+            break
+        record = stored.record
+        chain.append(record)
+    return chain[::-1]
+
+
+def _is_meant(record: Record, where: Where) -> bool:
+    """Return whether a record meets the conditions of a search that found what it replaced."""
+    if where.kinds is not None and record.kind not in where.kinds:
+        return False
+    if where.session_id not in (None, record.session_id) or where.metadata:
+        return False
+    if (where.since and record.time < where.since) or (where.until and record.time > where.until):
+        return False
+    return _may_be_served(record, where)
 
 
 def _expand(store: Store, user_id: str, hits: list[Hit], where: Where) -> list[Hit]:

@@ -1,0 +1,30 @@
+"""What a memory was before: its own earlier versions, and the statements that it has replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..protocols import Store, Where
+from ..records import KINDS, Record
+
+
+def history(store: Store, user_id: str, id: str) -> list[Record]:
+    """Return earlier versions of a record, then the records that it replaced and what these replaced, newest first.
+
+    Complexity: O(versions), and one pass over the user's records that are no turns.
+    """
+    before = [stored.record for stored in store.versions(user_id, id) if stored.record is not None]
+    kinds = tuple(kind for kind in KINDS if kind not in ("turn", "document", "item"))
+    replaced: dict[str, list[Record]] = {}
+    for record in store.scan(user_id, Where(kinds=kinds)):
+        if record.superseded_by is not None:
+            replaced.setdefault(record.superseded_by, []).append(record)
+    return [*before, *_chain(replaced, id, {id})]
+
+
+def _chain(replaced: dict[str, list[Record]], id: str, seen: set[str]) -> Iterable[Record]:
+    for record in reversed(replaced.get(id, ())):
+        if record.id not in seen:
+            seen.add(record.id)
+            yield record
+            yield from _chain(replaced, record.id, seen)
