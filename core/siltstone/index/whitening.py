@@ -23,7 +23,8 @@ SAMPLE: Final = 5_000
 RIDGE: Final = 0.3
 """Added to the variances, as a share of the largest: how little the least telling directions are amplified.
 
-From .1 to .3 LoCoMo is the same to .001, and R@10 of MADial, with its 83 vectors, goes from .72 to .745; .5 adds nothing.
+From .1 to .3 LoCoMo is the same to .001, and R@10 of MADial, with its 83 vectors, goes from .72 to .745; .5 adds
+nothing.
 """
 PRIOR: Final = 50.0
 """Counts as so many vectors of no known distribution: few vectors change a question little."""
