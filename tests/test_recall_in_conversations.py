@@ -1,4 +1,4 @@
-"""Recall over data of our own making: 44 English and 41 Chinese questions about conversations, 23 and 24 dialogues
+"""Recall over data of our own making: 44 English and 41 Chinese questions about conversations, 24 and 24 dialogues
 that bring notes to mind. A floor, not a record.
 """
 
