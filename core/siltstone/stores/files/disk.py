@@ -189,6 +189,13 @@ def remove_tree(path: str) -> list[SiltstoneError]:
     return failures
 
 
+def remove_empty(path: str) -> None:
+    """Remove a folder if nothing is in it."""
+    if not os.listdir(path):
+        with step("rmdir", path), suppress(FileNotFoundError):
+            os.rmdir(path)
+
+
 def unlink(path: str) -> None:
     """Remove a file if it is there."""
     with step("unlink", path):
