@@ -72,9 +72,14 @@ def _held(store: FolderStore, user: str) -> dict[str, tuple[Version, ...]]:
     for record, stored in zip(resolved, store.vectors(user, keys), strict=True):
         assert record is not None
         id = record.id.removeprefix("turn:")
-        older = [(version.text, None) for version in reversed(store.versions(user, id))]
+        older = [(text, None) for text in texts_of_versions(store, user, id)]
         found[id] = (*older, (texts[id], None if np.isnan(stored).all() else _print(stored)))
     return found
+
+
+def texts_of_versions(store: FolderStore, user: str, id: str) -> list[str]:
+    """Return the texts of an item's earlier versions, the oldest first."""
+    return [stored.record.text for stored in reversed(store.versions(user, id)) if stored.record is not None]
 
 
 def _of(writer: str, items: dict[str, tuple[Version, ...]]) -> dict[str, tuple[Version, ...]]:

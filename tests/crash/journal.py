@@ -53,6 +53,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.state, _ = read(path)
+        self._doing: Mapping[str, Any] | None = None
 
     @contextmanager
     def doing(self, **step: Any) -> Iterator[None]:
@@ -62,18 +63,29 @@ class Journal:
         texts to ``refuse``; or ``drop=True``, where all vectors go.
         """
         os.write(self._fd, json.dumps(step).encode() + b"\n")
+        self._doing = step
         yield
-        os.write(self._fd, b"done\n")
-        self.state = self.state.after(step)
+        self.settle(done=True)
+
+    @property
+    def perhaps(self) -> State:
+        """The state after an operation that raised, if it was done all the same."""
+        return self.state if self._doing is None else self.state.after(self._doing)
+
+    def settle(self, *, done: bool) -> None:
+        """Note whether the operation that raised was done."""
+        if self._doing is not None:
+            os.write(self._fd, b"done\n" if done else b"undone\n")
+            self.state, self._doing = self.perhaps if done else self.state, None
 
 
 def read(path: Path) -> tuple[State, State]:
     """Return the state that was acknowledged, and the one that the operation under way would lead to."""
     state, doing = State(), None
     for line in path.read_bytes().split(b"\n")[:-1]:
-        if line == b"done":
+        if line in (b"done", b"undone"):
             assert doing is not None
-            state, doing = state.after(doing), None
+            state, doing = state.after(doing) if line == b"done" else state, None
         else:
             doing = json.loads(line)
     return state, state if doing is None else state.after(doing)

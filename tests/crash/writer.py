@@ -69,7 +69,7 @@ class Writer:
 
     def forget(self, user: str, ids: Sequence[str]) -> None:
         """Remove items for good, and refuse the texts of messages from then on."""
-        texts = [text for id in ids if _is_message(id) for text, _ in self.state[user][id]]
+        texts = [text for id in ids if is_message(id) for text, _ in self.state[user][id]]
         with self.journal.doing(user=user, remove=list(ids), refuse=[(self.name, text) for text in texts]):
             self.store.remove(user, ids, transcripts=[Refusal(self.name, text=text) for text in texts])
 
@@ -99,7 +99,7 @@ class Writer:
 
     def _item(self, user: str, id: str, versions: Sequence[Version]) -> Put:
         (text, seed), version = versions[-1], len(versions)
-        if _is_message(id):
+        if is_message(id):
             number = int(id.split("-")[1])
             return said(id, text, user=user, seed=seed, session=self.name, version=version, minute=number)
         return known(id, text, user=user, seed=seed, version=version)
@@ -117,7 +117,8 @@ def token(id: str, version: int) -> str:
     return f"qx{id.replace('-', 'n')}v{version}xq"
 
 
-def _is_message(id: str) -> bool:
+def is_message(id: str) -> bool:
+    """Return whether an item is a message, or a record that is none."""
     return int(id.split("-")[1]) % 3 != 0
 
 

@@ -36,10 +36,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Noted:
-    """A text of another program that is no message, as a record with an id of its own; ``vector`` as in ``Copied``.
-
-    ``made_by`` names the program; whose it is and when it was created and stored are set when it is stored.
-    """
+    """A text of another program that is no message, as a record with an id of its own; ``vector`` as in ``Copied``."""
 
     record: Record
     vector: Floats | None = None

@@ -22,7 +22,7 @@ import gc
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock, Thread
 from typing import Final, Literal, TypeVar
 from weakref import WeakSet
@@ -39,7 +39,7 @@ from ..errors import (
 )
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
 from ..records import Record
-from .files import auditfile, disk, restored, storefile
+from .files import auditfile, disk, storefile
 from .files.auditfile import Deed
 from .files.lock import FileLock
 from .files.log import Vanished, read_header, read_user, refused_in
@@ -93,7 +93,6 @@ class FolderStore(ReadingStore):
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
         self._keeper: Thread | None = None
-        _finish_restore(self._root, read_only=read_only, timeout=lock_timeout)
         _prepare(self._root, create=create and not read_only)
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
@@ -142,17 +141,6 @@ class FolderStore(ReadingStore):
         """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
         secret = self._settings().user_key(user_id)
         return tuple(refused_of(self._table(user_id), puts, Refusals(secret)))
-
-    def remove_again(self, user_id: str, ids: Sequence[str], hashes: Iterable[str]) -> int:
-        """Remove what was removed before from another copy of the store; return how many items were there still."""
-        self._may_write()
-        space = self._settings().space
-        return self._writing(user_id, lambda user: user.remove(ids, (), space, hashes=hashes))
-
-    @property
-    def settings(self) -> StoreFile:
-        """What ``STORE`` says now."""
-        return self._settings()
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
         """Return what the indexes know of a query."""
@@ -309,18 +297,18 @@ class FolderStore(ReadingStore):
         return user_folder(self._root, user_id)
 
     def _exists(self, user_id: str) -> bool:
-        return user_id in self._users or os.path.isdir(self._folder(user_id))
+        return user_id in self._users or disk.is_folder(self._folder(user_id))
 
     def _user_folders(self) -> Iterator[str]:
         users = os.path.join(self._root, "users")
-        for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
-            for name in sorted(os.listdir(os.path.join(users, group))):
+        for group in sorted(disk.names(users)) if disk.is_folder(users) else []:
+            for name in sorted(disk.names(os.path.join(users, group))):
                 yield os.path.join(users, group, name)
 
     def _remove_user(self, user_id: str, store: StoreFile) -> str | None:
         """Move a user's folder out of sight, to be deleted from there; return its name in the trash."""
         folder = self._folder(user_id)
-        if not os.path.isdir(folder):
+        if not disk.is_folder(folder):
             return None
         disk.make_folder(self._trash)
         name = secrets.token_hex(8)
@@ -340,7 +328,7 @@ class FolderStore(ReadingStore):
         whose some of the folders are.
         """
         left: list[SiltstoneError] = []
-        for name in os.listdir(self._trash) if os.path.isdir(self._trash) else []:
+        for name in disk.names(self._trash) if disk.is_folder(self._trash) else []:
             folder = os.path.join(self._trash, name)
             try:
                 self._note_erasure(folder, (known or {}).get(name))
@@ -360,7 +348,7 @@ class FolderStore(ReadingStore):
             return  # another process deletes it, and has done this before
         if refused:
             space = self._settings().space
-            self._writing(user_id, lambda user: user.remove((), (), space, hashes=refused))
+            self._writing(user_id, lambda user: user.refuse(refused, space))
         deed = Deed(
             "erase",
             user_id=user_id,
@@ -374,7 +362,7 @@ class FolderStore(ReadingStore):
         """Open the users whose removals a killed process left half done; opening makes up for it."""
         store = self._settings()
         marks = os.path.join(self._root, UNFINISHED)
-        for name in os.listdir(marks) if os.path.isdir(marks) else []:
+        for name in disk.names(marks) if disk.is_folder(marks) else []:
             user_id = read_user(storefile.named_folder(self._root, name))
             if user_id is None:
                 disk.unlink(os.path.join(marks, name))
@@ -386,7 +374,7 @@ class FolderStore(ReadingStore):
     def _settings(self) -> StoreFile:
         """Return what ``STORE`` says now: one system call while it is the file that was read last."""
         try:
-            found = os.stat(os.path.join(self._root, storefile.NAME))
+            found = disk.status(os.path.join(self._root, storefile.NAME))
         except FileNotFoundError as exc:
             raise NotFoundError(f"the store {self._root} is gone") from exc
         seen = (found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
@@ -412,26 +400,14 @@ class FolderStore(ReadingStore):
         self._keeper = None
 
 
-def _finish_restore(root: str, *, read_only: bool, timeout: float) -> None:
-    """Bring a restore to its end whose process was killed."""
-    if not restored.is_pending(root):
-        return
-    if read_only:
-        raise BackendUnavailableError(
-            f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
-        )
-    with FileLock(os.path.join(root, "LOCK")).held(timeout):
-        restored.finish(root)
-
-
 def _prepare(root: str, *, create: bool) -> None:
     """Make sure that ``root`` is a store."""
-    if os.path.exists(root) and not os.path.isdir(root):
+    if disk.exists(root) and not disk.is_folder(root):
         raise ConfigurationError(f"{root} is a file: a store is a folder")
     if storefile.exists(root):
         return
-    occupied = os.path.isdir(root) and any(
-        name != "LOCK" and not name.startswith("STORE.") for name in os.listdir(root)
+    occupied = disk.is_folder(root) and any(
+        name != "LOCK" and not name.startswith("STORE.") for name in disk.names(root)
     )
     if occupied:
         raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
@@ -128,7 +128,7 @@ class UserStore:
             if changed or space != self._space:
                 self._read_on(space)
         except Vanished:
-            if not os.path.isdir(self.folder):
+            if not disk.is_folder(self.folder):
                 raise
             self._start()  # the log was cut, or another one lies here
             self._read_on(space)
@@ -167,11 +167,11 @@ class UserStore:
         """Turn to the vectors of an embedding space."""
         self.table.drop_vectors()
         self._space, self._vectors, self._early = space, None, []
-        if self._rules.writable and os.path.isdir(self.folder):
+        if self._rules.writable and disk.is_folder(self.folder):
             drop_others(self.folder, space)
 
     def _find_vectors(self) -> None:
-        if not os.path.isdir(self.folder):
+        if not disk.is_folder(self.folder):
             return
         widths = {dim for _, space, dim, _ in listed(self.folder) if space == self._space}
         if widths and self._vectors is None:
@@ -250,8 +250,6 @@ class UserStore:
             try:
                 with self._up_to_date(space):
                     yield
-                if not self._lock.is_current:
-                    raise Vanished(self.folder)  # a restore put another one in its place: it was done to the old one
             finally:
                 self._lock.release()
         finally:
@@ -328,25 +326,27 @@ class UserStore:
         with self._step:
             self._publish()
 
-    def remove(
-        self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int, *, hashes: Iterable[str] = ()
-    ) -> int:
-        """Remove items for good: hidden at once, then taken out of every file. Returns how many were there.
-
-        ``hashes``: of what is refused besides.
-        """
+    def remove(self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int) -> str:
+        """Remove items for good: hidden at once, then taken out of every file."""
         with self._exclusive(space):
             view = self.table.view
             known = [id for id in ids if self.table.row(id, view) >= 0]
             rows = [older for id in known for older in self.table.lineage(self.table.row(id, view))]
             numbers = sorted({int(self.table.rows["number"][row]) for row in rows})
-            refused = [*self._refusals.hashes(transcripts), *sorted(set(hashes) - self.table.refused)]
+            hashes = self._refusals.hashes(transcripts)
             if numbers:
                 self._mark()
-            if numbers or refused:
-                self._note_removal(numbers, refused, known)
+            if numbers or hashes:
+                self._note_removal(numbers, hashes, known)
                 self._finish()
-            return len(known)
+            return self.table.view.token
+
+    def refuse(self, hashes: Set[str], space: int) -> str:
+        """Take on what an earlier folder of the user refuses."""
+        with self._exclusive(space):
+            if fresh := sorted(hashes - self.table.refused):
+                self._note_removal([], fresh)
+            return self.table.view.token
 
     def _note_removal(self, numbers: list[int], hashes: list[str], ids: Sequence[str] = ()) -> None:
         number = self._log.next_number

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from ...errors import BackendUnavailableError
 from . import disk
 from .disk import File
 
@@ -64,12 +65,13 @@ def read(folder: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | No
     """Return values and mapped arrays, or ``None`` where there is no cache or it does not check."""
     try:
         file = File(os.path.join(folder, NAME))
-    except FileNotFoundError:
-        return None
-    size = file.size
-    if size < len(_MAGIC) + 16:
-        return None
-    mapped: Any = np.frombuffer(mmap.mmap(file.fd, size, access=mmap.ACCESS_READ), np.uint8)
+        size = file.size
+        if size < len(_MAGIC) + 16:
+            return None
+        with disk.looking(file.path):
+            mapped: Any = np.frombuffer(mmap.mmap(file.fd, size, access=mmap.ACCESS_READ), np.uint8)
+    except (FileNotFoundError, BackendUnavailableError):
+        return None  # what cannot be read is made anew, too
     crc = 0
     for start in range(0, size - 8, _PIECE):
         crc = crc32(mapped[start : min(start + _PIECE, size - 8)], crc)
@@ -89,6 +91,6 @@ def read(folder: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | No
 def size(folder: str) -> int:
     """Return the bytes of a folder's cache."""
     try:
-        return os.stat(os.path.join(folder, NAME)).st_size
+        return disk.status(os.path.join(folder, NAME)).st_size
     except FileNotFoundError:
         return 0

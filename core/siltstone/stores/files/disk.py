@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -40,6 +41,49 @@ def step(name: str, path: str) -> Iterator[None]:
     sys.audit("siltstone.disk", f"after {name}", path)
 
 
+@contextmanager
+def looking(path: str) -> Iterator[None]:
+    """Translate what goes wrong with a look at the disk; what is not there stays a ``FileNotFoundError``."""
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except OSError as exc:
+        raise translated(exc, path) from exc
+
+
+def status(path: str) -> os.stat_result:
+    """Return what the disk knows of a file or folder; ``FileNotFoundError`` where there is none."""
+    with looking(path):
+        try:
+            return os.stat(path)
+        except NotADirectoryError as exc:
+            raise FileNotFoundError(path) from exc
+
+
+def exists(path: str) -> bool:
+    """Return whether there is a file or folder; a disk that does not answer is an error, never a no."""
+    try:
+        status(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def is_folder(path: str) -> bool:
+    """Return whether there is a folder; a disk that does not answer is an error, never a no."""
+    try:
+        return stat.S_ISDIR(status(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def names(folder: str) -> list[str]:
+    """Return the names in a folder; ``FileNotFoundError`` where there is none."""
+    with looking(folder):
+        return os.listdir(folder)
+
+
 def translated(exc: OSError, path: str) -> SiltstoneError:
     """Return the error of siltstone's tree for a failed system call."""
     if exc.errno in _FORBIDDEN:
@@ -62,12 +106,8 @@ class File:
         flags = os.O_RDWR if write else os.O_RDONLY
         flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0) | os.O_CLOEXEC
         self.fd = -1
-        try:
+        with looking(path):
             self.fd = os.open(path, flags, FILE_MODE)
-        except (FileNotFoundError, FileExistsError):
-            raise
-        except OSError as exc:
-            raise translated(exc, path) from exc
 
     def __del__(self) -> None:
         self.close()
@@ -76,17 +116,20 @@ class File:
         """Close the file now; it cannot be used afterwards."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
-            os.close(fd)
+            with suppress(OSError):  # closed all the same, and what must not be lost was synced before
+                os.close(fd)
 
     @property
     def inode(self) -> int:
         """The file's identity on its disk."""
-        return os.fstat(self.fd).st_ino
+        with looking(self.path):
+            return os.fstat(self.fd).st_ino
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return os.fstat(self.fd).st_size
+        with looking(self.path):
+            return os.fstat(self.fd).st_size
 
     def read(self, start: int, size: int) -> bytes:
         """Return ``size`` bytes from ``start``, fewer at the end of the file."""
@@ -123,8 +166,8 @@ class File:
 def make_folder(path: str) -> None:
     """Create a folder and its parents, for the owner alone; on disk when it returns."""
     missing: list[str] = []
-    while not os.path.isdir(path):
-        if os.path.exists(path) and not os.path.isdir(path):
+    while not is_folder(path):
+        if exists(path):
             raise ConfigurationError(f"{path} is a file: it cannot hold a store")
         missing.append(path)
         path = os.path.dirname(path)
@@ -133,7 +176,7 @@ def make_folder(path: str) -> None:
             try:
                 os.mkdir(folder, FOLDER_MODE)
             except FileExistsError:
-                if not os.path.isdir(folder):
+                if not is_folder(folder):
                     raise
         sync_folder(os.path.dirname(folder))
 
@@ -175,8 +218,9 @@ def rename(old: str, new: str) -> None:
 def remove_tree(path: str) -> list[SiltstoneError]:
     """Remove a folder with everything in it, as far as that goes; return why something is left, if anything is."""
     failures: list[SiltstoneError] = []
-    for folder, _, names in os.walk(path, topdown=False):
-        for name in names:
+    unlisted: list[OSError] = []
+    for folder, _, found in os.walk(path, topdown=False, onerror=unlisted.append):
+        for name in found:
             try:
                 unlink(os.path.join(folder, name))
             except SiltstoneError as exc:
@@ -186,14 +230,7 @@ def remove_tree(path: str) -> list[SiltstoneError]:
                 os.rmdir(folder)
         except SiltstoneError as exc:
             failures.append(exc)
-    return failures
-
-
-def remove_empty(path: str) -> None:
-    """Remove a folder if nothing is in it."""
-    if not os.listdir(path):
-        with step("rmdir", path), suppress(FileNotFoundError):
-            os.rmdir(path)
+    return failures + [translated(exc, path) for exc in unlisted if not isinstance(exc, FileNotFoundError)]
 
 
 def unlink(path: str) -> None:

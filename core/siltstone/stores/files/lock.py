@@ -6,12 +6,12 @@ import fcntl
 import os
 import random
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Final
 from weakref import WeakSet
 
 from ...errors import ConfigurationError, StoreLockedError
+from . import disk
 from .disk import File
 
 _FIRST_WAIT: Final = 0.0005
@@ -63,24 +63,14 @@ class FileLock:
                 return True
             self._file = None  # the folder was removed and made again meanwhile
 
-    @contextmanager
-    def held(self, timeout: float) -> Iterator[None]:
-        """Hold the lock for the block; see ``acquire``."""
-        self.acquire(timeout)
-        try:
-            yield
-        finally:
-            self.release()
-
-    @property
-    def is_current(self) -> bool:
-        """Whether what is held still is the lock of the path: its folder may have been moved away."""
-        return self._file is not None and self._is_current(self._file)
-
     def release(self) -> None:
         """Free the lock."""
         if self._file is not None:
-            fcntl.flock(self._file.fd, fcntl.LOCK_UN)
+            try:
+                fcntl.flock(self._file.fd, fcntl.LOCK_UN)
+            except OSError:
+                self._file.close()  # frees it as well
+                self._file = None
 
     def _forked(self) -> None:
         """Let go of the parent's lock without freeing it: a child that keeps it open would hold it after the parent."""
@@ -90,7 +80,7 @@ class FileLock:
 
     def _is_current(self, file: File) -> bool:
         try:
-            return os.stat(self._path).st_ino == file.inode
+            return disk.status(self._path).st_ino == file.inode
         except FileNotFoundError:
             return False
 

@@ -128,17 +128,17 @@ class Log:
     def changed(self) -> bool:
         """Return whether there may be something to read: one system call."""
         if not self._segments:
-            return os.path.exists(self._path(1)) or bool(_numbers(self._folder))
+            return disk.exists(self._path(1)) or bool(_numbers(self._folder))
         last = self._last
         try:
-            found = os.stat(last.file.path)
+            found = disk.status(last.file.path)
         except FileNotFoundError:
             raise Vanished(last.file.path) from None
         if found.st_ino == last.inode and found.st_size < last.end:
             raise Vanished(last.file.path)
         if found.st_ino != last.inode or found.st_size != last.end:
             return True
-        return last.sealed and os.path.exists(self._path(last.number + 1))
+        return last.sealed and disk.exists(self._path(last.number + 1))
 
     def read(self) -> Iterator[News]:
         """Yield what has been committed since the last read, segment by segment."""
@@ -148,7 +148,7 @@ class Log:
             segment = self._segments.get(number)
             if segment is not None:
                 segment.sealed = segment.sealed or number != numbers[-1]
-            if segment is None or os.stat(segment.file.path).st_ino != segment.inode:
+            if segment is None or disk.status(segment.file.path).st_ino != segment.inode:
                 segment = self._segments[number] = self._open(number)
                 segment.sealed = number != numbers[-1]
                 yield self._read_on(segment, known)
@@ -448,7 +448,7 @@ def refused_in(folder: str, user_id: str) -> tuple[set[str], int]:
 
 def _numbers(folder: str) -> list[int]:
     try:
-        names = os.listdir(folder)
+        names = disk.names(folder)
     except FileNotFoundError:
         return []
     return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))

@@ -45,7 +45,7 @@ class StoreFile:
 
 def exists(folder: str) -> bool:
     """Return whether a folder is a store."""
-    return os.path.exists(os.path.join(folder, NAME))
+    return disk.exists(os.path.join(folder, NAME))
 
 
 def write(folder: str, store: StoreFile) -> None:

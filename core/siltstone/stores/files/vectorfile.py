@@ -230,14 +230,15 @@ class VectorFile:
             count = file.size // self._row.itemsize
             if mapped is None or len(mapped) < count:
                 empty: npt.NDArray[Any] = np.empty(0, self._row)
-                mapped = np.memmap(file.path, self._row, "r", shape=(count,)) if count else empty
+                with disk.looking(file.path):
+                    mapped = np.memmap(file.path, self._row, "r", shape=(count,)) if count else empty
                 self._maps[segment] = mapped
         return mapped
 
 
 def listed(folder: str) -> list[tuple[int, int, int, str]]:
     """Return segment, space, width and path of the vector files in a user's folder."""
-    found = [(match, name) for name in os.listdir(folder) if (match := _NAME.fullmatch(name))]
+    found = [(match, name) for name in disk.names(folder) if (match := _NAME.fullmatch(name))]
     return [(int(m[3]), int(m[1]), int(m[2]), os.path.join(folder, name)) for m, name in found]
 
 

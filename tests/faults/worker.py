@@ -1,0 +1,189 @@
+"""Lives through a store's life once per fault, each time in a forked process: run beneath the injecting library.
+
+Reads one request per line from its input, ``[number, error, mode]``, and answers each with what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from crash.check import Broken, check, texts_of_versions
+from crash.journal import State
+from crash.writer import Writer, is_message
+from faults.inject import Injector, Mode
+from items import asked, space
+from siltstone.errors import SiltstoneError
+from siltstone.protocols import Where
+from siltstone.records import Message, Record
+from siltstone.stores.folder import FolderStore
+
+USER = "u"
+_READ: Final = 12
+"""Items that are read at once."""
+LONG_ENOUGH = 60
+"""Seconds after which a life hangs."""
+
+
+@dataclass
+class Outcome:
+    """What came of a fault: the call that it met, the error that was raised, and what did not hold."""
+
+    calls: list[str] = field(default_factory=list)
+    hit: str = ""
+    raised: str = ""
+    broken: str = ""
+
+
+class Life:
+    """A store's life, in steps that each may fail: what was promised is in the journal."""
+
+    def __init__(self, place: Path) -> None:
+        self.folder, self.journal = place / "store", place / "v"
+        self.writer: Writer | None = None
+
+    def steps(self) -> list[Callable[[Writer], object]]:
+        """Return what happens, in order."""
+        return [
+            lambda w: w.add(USER, 3),
+            self.read,
+            lambda w: w.update(USER, ["v-5", "v-6"]),
+            lambda w: w.attach(USER, w.add(USER, 2, late=True)),
+            lambda w: w.forget(USER, ["v-3", "v-4"]),
+            self.read,
+            lambda w: w.reopen(),
+            self.read,
+            lambda w: w.add(w.private, 2),
+            lambda w: w.forget(w.private, ["v-31"]),
+            lambda w: w.forget_everything(w.private),
+            lambda w: w.add(USER, 260),
+            lambda w: w.reopen(),
+            self.read,
+            lambda w: w.close(),
+        ]
+
+    def open(self) -> Writer:
+        """Open the store."""
+        self.writer = self.writer or Writer(self.folder, self.journal, "v", segment_size=40_000)
+        return self.writer
+
+    def read(self, writer: Writer) -> None:
+        """Read in several ways, and compare: an error is fair, a wrong answer is not."""
+        store, live = writer.store, writer.state.get(USER, {})
+        texts = {id: held[-1][0] for id, held in live.items()}
+        said = [id for id in texts if is_message(id)]
+        candidates = store.candidates(USER, asked("深圳", seed=1))
+        some = candidates.keys[candidates.eligible][-_READ:].tolist()
+        right = {
+            "messages": texts_of(store.messages(USER, "v", limit=_READ)) == {id: texts[id] for id in said[-_READ:]},
+            "records": texts_of(islice(store.scan(USER, Where()), _READ)) == dict(islice(texts.items(), _READ)),
+            "found by words": candidates.document_frequency.tolist() == [len(texts)],
+            "found": texts_of(store.resolve(USER, some)).items() <= texts.items(),
+            "history": texts_of_versions(store, USER, "v-1") == [text for text, _ in live["v-1"][:-1]],
+        }
+        wrong = [what for what, is_right in right.items() if not is_right]
+        if wrong and not store.stats(USER).health:
+            raise Broken(f"wrong answers, and the store does not say so: {wrong}")
+
+
+def texts_of(items: Iterable[Message | Record | None]) -> dict[str, str]:
+    """Return texts by the id of the message or record."""
+    return {
+        str(i.id).removeprefix("turn:"): i.content if isinstance(i, Message) else i.text for i in items if i is not None
+    }
+
+
+def settle(writer: Writer) -> None:
+    """Find out what became of an operation that raised, as an application would: by reading."""
+    perhaps = writer.journal.perhaps
+    writer.journal.settle(done=_holds(writer.store, perhaps))
+
+
+def _holds(store: FolderStore, state: State) -> bool:
+    for user, items in state.users.items():
+        if texts_of(store.scan(user, Where())) != {id: held[-1][0] for id, held in items.items()}:
+            return False
+        missing = {record.id.removeprefix("turn:") for record in store.pending(user, 999)}
+        if missing != {id for id, held in items.items() if held[-1][1] is None}:
+            return False
+    return True
+
+
+def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
+    """Live through it all with one fault, check what is left, and go on."""
+    outcome, life = Outcome(), Life(place)
+    injector.arm(life.folder, number, error, mode)
+    try:
+        for step in life.steps():
+            try:
+                step(life.open())
+            except SiltstoneError as exc:
+                outcome.calls = outcome.calls or injector.disarm()
+                outcome.raised = outcome.raised or type(exc).__name__
+                if life.writer is not None:
+                    settle(life.writer)
+        outcome.calls = outcome.calls or injector.disarm()
+        outcome.hit = injector.hit
+        check(life.folder, [life.journal])
+    except Broken as exc:
+        outcome.broken = str(exc)
+    except Exception:
+        outcome.broken = traceback.format_exc()
+    outcome.calls = outcome.calls or injector.disarm()
+    outcome.hit = injector.hit
+    return outcome
+
+
+def made(template: Path) -> None:
+    """Make the store that every life begins with: a few hundred records, a cache, another user."""
+    template.mkdir()
+    writer = Writer(template / "store", template / "v", "v", durability="os", segment_size=40_000)
+    writer.store.set_fingerprint(space())
+    writer.add(USER, 30)
+    writer.add(writer.private, 6)
+    writer.update(USER, ["v-1", "v-2"])
+    writer.add(USER, 270)
+    writer.close()
+
+
+def serve(folder: Path) -> None:
+    """Answer one request per line of the input."""
+    injector, template = Injector(), folder / f"template-{os.getpid()}"
+    made(template)
+    for n, line in enumerate(sys.stdin):
+        place = folder / f"{os.getpid()}-{n}"
+        shutil.copytree(template, place)
+        outcome = forked(place, injector, *json.loads(line))
+        if not outcome.broken:
+            shutil.rmtree(place)
+        print(json.dumps(asdict(outcome)), flush=True)
+
+
+def forked(place: Path, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
+    """Live in a process of its own, so that a crash or a hang is an outcome too."""
+    answer = place / "outcome"
+    child = os.fork()
+    if child == 0:
+        signal.alarm(LONG_ENOUGH)
+        outcome = live(place, injector, number, error, mode)
+        answer.write_text(json.dumps(asdict(outcome)))
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        what = "hung" if status == -signal.SIGALRM else f"ended with {status}"
+        return Outcome(broken=f"the process {what}; see {place}")
+    values: dict[str, Any] = json.loads(answer.read_text())
+    return Outcome(**values)
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))
