@@ -249,6 +249,35 @@ def test_a_time_in_the_question_counts(memory: Memory, asked: str, right: int) -
     assert memory.best(asked) == texts[right]
 
 
+@pytest.mark.parametrize(
+    ("lines", "asked", "right"),
+    [
+        (
+            [
+                "I'm Rain, a designer in Leeds.", "Hello Rain!", "I get hives from shellfish.", "Noted.",
+                "Next week I'm flying to Peru.", "That sounds nice.", "My cat is called Mochi.", "A sweet name!",
+            ],
+            "What should I avoid at dinner?",
+            "I get hives from shellfish.",
+        ),
+        (
+            [
+                "我叫小雨，在杭州做设计师。", "你好小雨！很高兴认识你。", "我对花生严重过敏。", "记住了。",
+                "下个月五号我要去云南旅行一周。", "云南的春天很美，祝你玩得开心。", "昨天我刚领养了一只橘猫，叫年糕。",
+                "年糕真是个可爱的名字！",
+            ],
+            "我不能吃什么？",
+            "我对花生严重过敏。",
+        ),
+    ],
+)  # fmt: skip
+def test_in_a_small_memory_saying_when_is_no_answer(memory: Memory, lines: list[str], asked: str, right: str) -> None:
+    """That answers often say when is learned from hundreds of turns; among eight, a travel plan is not an allergy."""
+    for n, text in enumerate(lines):
+        memory.say(text, role="assistant" if n % 2 else "user", days=2)
+    assert memory.best(asked) == right
+
+
 @pytest.mark.parametrize("query", ["猫", "a", "?", "👍", "我", "7"])
 def test_the_shortest_queries_work(memory: Memory, query: str) -> None:
     """One character, a stop word, a mark, a digit or an emoji is a query, and gets its full ``top_k``."""

@@ -18,6 +18,7 @@ from siltstone import TieredMemory
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
 from siltstone.testing import HashEmbedder, WordCounter
+from siltstone.upkeep import backup, restore
 
 PROCESSES: ForkServerContext = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["siltstone.stores.folder"])  # what takes a second to import
@@ -29,6 +30,52 @@ def add_some(folder: Path, name: str, user: str, count: int) -> None:
     for n in range(count):
         store.commit(user, [said(f"{name}-{n}", f"message {n} of {name}", user=user, seed=n, session=name)])
     store.close()
+
+
+def add_without_end(folder: Path, name: str, acknowledged: Path) -> None:
+    """Add messages one commit after the other, noting each that was acknowledged, until killed."""
+    note = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    store = FolderStore(folder, durability="os")
+    n = 0
+    while True:
+        ids = [f"{name}-{n + i}" for i in range(1 + n % 3)]
+        store.commit("u", [said(id, f"message {id} 深圳", seed=n, session=name) for id in ids])
+        os.write(note, b"".join(b"%b\n" % id.encode() for id in ids))
+        n += len(ids)
+
+
+def remove_until(folder: Path, ids: list[str] | None, step: int) -> None:
+    """Remove items, or everything, and die at a step on disk."""
+    store = FolderStore(folder)
+    store.messages("u", "s")
+    die_at(step)
+    store.remove("u", ids or [], everything=ids is None)
+
+
+def back_up_until(folder: Path, target: Path, step: int) -> None:
+    """Back a store up, and die at a step on disk."""
+    die_at(step)
+    backup(folder, target)
+
+
+def restore_until(source: Path, folder: Path, step: int) -> None:
+    """Restore a backup, and die at a step on disk."""
+    die_at(step)
+    restore(source, folder)
+
+
+def die_at(step: int) -> None:
+    """Be killed at a change on disk: ``step`` counts the moments before and after each."""
+    left = step
+
+    def die(event: str, args: tuple[object, ...]) -> None:
+        nonlocal left
+        if event == "siltstone.disk":
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+    sys.addaudithook(die)
 
 
 def hold_lock(path: Path, held: Path) -> None:
@@ -61,28 +108,6 @@ def serve(pipe: Connection) -> None:
             pipe.send((False, answer))
         except Exception:
             pipe.send((True, traceback.format_exc()))
-
-
-def remove_until(folder: Path, ids: list[str] | None, step: int) -> None:
-    """Remove items, or everything, and die at a step on disk."""
-    store = FolderStore(folder)
-    store.messages("u", "s")
-    die_at(step)
-    store.remove("u", ids or [], everything=ids is None)
-
-
-def die_at(step: int) -> None:
-    """Be killed at a change on disk: ``step`` counts the moments before and after each."""
-    left = step
-
-    def die(event: str, args: tuple[object, ...]) -> None:
-        nonlocal left
-        if event == "siltstone.disk":
-            if not left:
-                os.kill(os.getpid(), signal.SIGKILL)
-            left -= 1
-
-    sys.addaudithook(die)
 
 
 def compact_until(folder: Path, step: int, history: int, segment_size: int) -> None:

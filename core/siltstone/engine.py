@@ -13,6 +13,7 @@ from .compress.llm import LLMSummarizer
 from .errors import EmbedderMismatchError
 from .lifecycle.consolidate import Consolidator
 from .models.fingerprint import fingerprint_of
+from .models.languages import LanguageWatch
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
 from .opening import StoreHandle
 from .protocols import Clock, Embedder, Fingerprint, Floats, ShortTermStore, Store, Summarizer
@@ -131,7 +132,11 @@ class Engine:
         self.settings = settings
         self.read_only = read_only
         self.vectors = VectorQueue(
-            handle.store, embedder, wait=settings.embed_wait, batch=settings.embed_batch, writes=not read_only
+            handle.store,
+            LanguageWatch(embedder),
+            wait=settings.embed_wait,
+            batch=settings.embed_batch,
+            writes=not read_only,
         )
         self.long_term = LongTerm(handle.store, self.vectors)
         self.consolidator = Consolidator(

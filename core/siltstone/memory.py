@@ -18,6 +18,7 @@ from .lifecycle.history import history
 from .lifecycle.reembed import reembed
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
+from .models.languages import LanguageWatch
 from .models.resolve import resolve_embedder
 from .opening import Durability, open_store
 from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, Where
@@ -216,7 +217,9 @@ class TieredMemory:
         try:
             stored, present = handle.store.fingerprint(), fingerprint_of(model)
             same = stored is not None and stored.same_space(present)
-            return reembed(handle.store, model, present, same=same, batch=settings.embed_batch, progress=progress)
+            return reembed(
+                handle.store, LanguageWatch(model), present, same=same, batch=settings.embed_batch, progress=progress
+            )
         finally:
             handle.close()
 

@@ -18,7 +18,7 @@ from .demo import demo
 from .read import context, search, sessions, show, stats
 from .transfer import export, import_
 from .upkeep import forget, reembed
-from .whole import audit
+from .whole import audit, backup, restore
 from .write import add, remember
 
 app = typer.Typer(
@@ -28,7 +28,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (demo, add, remember, search, context, sessions, show, stats, forget, export, import_, reembed, audit):
+OF_A_USER = (demo, add, remember, search, context, sessions, show, stats, forget, export, import_)
+OF_A_STORE = (reembed, backup, restore, audit)
+for command in (*OF_A_USER, *OF_A_STORE):
     app.command(command.__name__.rstrip("_"))(command)
 app.add_typer(bench, name="bench")
 

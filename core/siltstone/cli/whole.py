@@ -1,15 +1,72 @@
-"""Commands on a whole store, all users of it: ``audit``."""
+"""Commands on a whole store, all users of it: ``backup``, ``restore`` and ``audit``."""
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
-from .options import DEFAULT_STORE, AsJson, StoreAt
-from .output import note, show_table, table, write_json
+from .options import DEFAULT_STORE, AsJson, StoreAt, Yes
+from .output import note, progress, show_table, table, write_json
 
 OnlyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only what concerns this user.")]
+
+
+def backup(
+    target: Annotated[str, typer.Argument(metavar="DIR", help="An empty folder, or an earlier backup of this store.")],
+    store: StoreAt = DEFAULT_STORE,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the store while others write; only what has changed since the last time. Keys are not in it.
+
+    \b
+    siltstone backup /mnt/backup/memory
+    """
+    from ..upkeep import backup
+
+    with progress("users") as advance_to:
+        report = backup(store, target, progress=advance_to)
+    if as_json:
+        write_json(report)
+        return
+    print(
+        f"backed up {report.users} users to {report.target}: {report.files} files, {report.copied} of them copied now"
+    )
+    if report.damaged:
+        note(f"{len(report.damaged)} files hold pieces that do not check: siltstone verify says more")
+
+
+def restore(
+    source: Annotated[str, typer.Argument(metavar="DIR", help="The backup.")],
+    store: StoreAt = DEFAULT_STORE,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the place of the store, without what was forgotten since it was taken.
+
+    What was written since goes; asks first where there is a store.
+
+    \b
+    siltstone restore /mnt/backup/memory --store ./memory
+    """
+    from ..upkeep import restore
+
+    if not yes and os.path.isdir(store) and os.listdir(store):
+        note(f"What is in {store} will be replaced by the backup; what was written since is deleted for good.")
+        typer.confirm("Go on?", abort=True, err=True)
+    with progress("users") as advance_to:
+        report = restore(source, store, progress=advance_to)
+    if report.knew == "nothing":
+        note("nothing was left of the store, so what was forgotten after the backup was taken comes back with it")
+    if as_json:
+        write_json(report)
+        return
+    print(f"restored {report.users} users to {report.location}, as of {report.taken_at:%Y-%m-%d %H:%M} UTC")
+    if report.forgotten or report.erased:
+        print(f"forgotten since and not brought back: {report.forgotten} items, {len(report.erased)} users")
+    if report.unreadable:
+        note(f"{len(report.unreadable)} users cannot be read: their keys are not in KEYS")
 
 
 def audit(store: StoreAt = DEFAULT_STORE, user: OnlyUser = None, as_json: AsJson = False) -> None:

@@ -6,10 +6,13 @@ from typing import Final
 
 from ..errors import InvalidInputError
 from .export_file import ExportFile
+from .langchain import LangChainHistory
+from .llama_index import LlamaIndexFolder
+from .pickled import Pickled
 from .reader import Reader
 from .source import Source
 
-READERS: Final[tuple[Reader, ...]] = (ExportFile(),)
+READERS: Final[tuple[Reader, ...]] = (ExportFile(), LlamaIndexFolder(), LangChainHistory(), Pickled())
 """Readers in the order in which they are asked; the first that recognises a source reads it."""
 
 

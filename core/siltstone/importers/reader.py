@@ -36,7 +36,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Noted:
-    """A text of another program that is no message, as a record with an id of its own; ``vector`` as in ``Copied``."""
+    """A text of another program that is no message, as a record with an id of its own; ``vector`` as in ``Copied``.
+
+    ``made_by`` names the program; whose it is and when it was created and stored are set when it is stored.
+    """
 
     record: Record
     vector: Floats | None = None

@@ -35,7 +35,7 @@ class Source:
             self.name = str(getattr(path_or_file, "name", "the open file"))
         else:
             raise InvalidInputError(f"a path or an open file is needed, not {type(path_or_file).__name__}")
-        self.stem = os.path.basename(os.path.abspath(self.name)).split(".")[0] or "import"
+        self.stem = os.path.splitext(os.path.basename(os.path.abspath(self.name)))[0] or "import"
         self.head = b"" if self.folder else self._peek()
 
     @property

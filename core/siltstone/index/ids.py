@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TypeAlias
@@ -31,17 +31,18 @@ class IdTable:
         order = np.argsort(hashes[:, 0])
         return cls(hashes[order, 0], hashes[order, 1], rows[order])
 
-    def get(self, id: str) -> int:
-        """Return the row of an id, or -1."""
+    def get(self, ids: Sequence[str]) -> list[int]:
+        """Return the rows of ids, -1 where there is none. O(log n) each."""
         if not len(self.rows):
-            return -1
-        high, low = np.frombuffer(_digest(id), "<u8")
-        at = int(np.searchsorted(self.high, high))
-        while at < len(self.high) and self.high[at] == high:
-            if self.low[at] == low:
-                return int(self.rows[at])
-            at += 1
-        return -1
+            return [-1] * len(ids)
+        wanted = np.frombuffer(b"".join(map(_digest, ids)), "<u8").reshape(-1, 2)
+        found = []
+        for at, (high, low) in zip(np.searchsorted(self.high, wanted[:, 0]).tolist(), wanted.tolist(), strict=True):
+            while at < len(self.high) and self.high[at] == high and self.low[at] != low:
+                at += 1
+            there = at < len(self.high) and self.high[at] == high
+            found.append(int(self.rows[at]) if there else -1)
+        return found
 
     def with_newer(self, newer: IdTable) -> IdTable:
         """Return both tables as one; ``newer`` decides where both know an id."""
@@ -67,10 +68,12 @@ class Ids:
         self._table = table or IdTable.of({})
         self._recent: dict[str, int] = {}
 
-    def get(self, id: str) -> int:
-        """Return the row of an id, or -1."""
-        row = self._recent.get(id)
-        return self._table.get(id) if row is None else row
+    def get(self, ids: Sequence[str]) -> list[int]:
+        """Return the rows of ids, -1 where there is none."""
+        rows = list(map(self._recent.get, ids))
+        older = [id for id, row in zip(ids, rows, strict=True) if row is None]
+        found = iter(self._table.get(older))
+        return [next(found) if row is None else row for row in rows]
 
     def update(self, rows: Mapping[str, int]) -> None:
         """Take over the rows of new or rewritten ids."""

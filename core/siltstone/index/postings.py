@@ -80,7 +80,7 @@ class Postings:
 
     def __init__(self, blocks: Sequence[Block] = ()) -> None:
         self._blocks = tuple(blocks)
-        self._active: dict[str, array[int]] = {}
+        self._active = _Active()
         self._size = 0
 
     def add(self, row: int, counts: Mapping[str, int]) -> None:
@@ -88,11 +88,7 @@ class Postings:
         active = self._active
         head = row << _COUNT_BITS
         for term, count in counts.items():
-            packed = head | (count if count < MOST else MOST)
-            if (tail := active.get(term)) is None:
-                active[term] = array("I", (packed,))
-            else:
-                tail.append(packed)
+            active[term].append(head | (count if count < MOST else MOST))
         self._size += len(counts)
 
     def snapshot(self) -> Snapshot:
@@ -121,7 +117,13 @@ class Postings:
         """Turn the active table into a block."""
         if self._active:
             self._blocks = (*self._blocks, _sealed(self._active))
-            self._active, self._size = {}, 0
+            self._active, self._size = _Active(), 0
+
+
+class _Active(dict[str, "array[int]"]):
+    def __missing__(self, term: str) -> array[int]:
+        tail = self[term] = array("I")
+        return tail
 
 
 def _sealed(active: Mapping[str, array[int]]) -> Block:

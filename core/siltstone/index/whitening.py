@@ -20,8 +20,12 @@ LEAST: Final = 16
 """With fewer vectors than this nothing is known of their distribution."""
 SAMPLE: Final = 5_000
 """Vectors that the distribution is estimated from, at most."""
-RIDGE: Final = 0.1
-"""Added to the variances, as a share of the largest: how little the least telling directions are amplified."""
+RIDGE: Final = 0.3
+"""Added to the variances, as a share of the largest: how little the least telling directions are amplified.
+
+From .1 to .3 LoCoMo is the same to .001, and R@10 of MADial, with its 83 vectors, goes from .72 to .745; .5 adds
+nothing.
+"""
 PRIOR: Final = 50.0
 """Counts as so many vectors of no known distribution: few vectors change a question little."""
 

@@ -60,6 +60,9 @@ _EMPLOYER: Final = re.compile(
     r"(?i:\b(?:at|for|with|joined|join|by)) (?:the )?[A-Z]|(?i:\bmy own (?:business|company|studio|shop))|"
     r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)"
 )
+_ASIDE: Final = re.compile(
+    r"\b(?:don'?t forget|never mind|no problem|not to mention|why not)\b|别忘了?|不要忘了?|不用说", re.IGNORECASE
+)
 _EXACT: Final = {
     "age": re.compile(r"\d+|[零一二三四五六七八九十百两]+(?=岁)"),
     "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
@@ -80,11 +83,16 @@ def content(text: str) -> frozenset[str]:
     return words(text)
 
 
+def denies(text: str) -> bool:
+    """Return whether a statement denies something; "don't forget" at its side does not."""
+    return negated(_ASIDE.sub("", text))
+
+
 def words(text: str) -> frozenset[str]:
     """Return the terms of a statement without its grammar, names and all."""
     if script(text) == "han":
         return content(text)
-    return frozenset(terms(text)) - _GRAMMAR_EN
+    return frozenset(terms(_ASIDE.sub("", text))) - _GRAMMAR_EN
 
 
 def same(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -104,7 +112,7 @@ def same_value(attribute: str, one: str, other: str) -> bool:
 
 def says_the_same(one: str, other: str) -> bool:
     """Return whether two statements of one topic say the same, in other words perhaps; a denial says the reverse."""
-    if negated(one) != negated(other):
+    if denies(one) != denies(other):
         return False
     a, b = words(one), words(other)
     return bool(a) and bool(b) and len(a & b) >= _ALIKE * max(len(a), len(b))
@@ -126,7 +134,7 @@ def aspects(attribute: str, text: str) -> frozenset[str]:
 
 def stance(text: str) -> str | None:
     """Return ``"plants"`` or ``"meat"`` for a statement of whether somebody eats animals, ``None`` for another one."""
-    denied = negated(text)
+    denied = denies(text)
     if _PLANTS.search(text):
         return "meat" if denied else "plants"
     if _MEAT.search(text):

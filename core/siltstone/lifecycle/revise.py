@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
-from ..compress.modality import negated
 from ..compress.statement import SINGLE_VALUED
 from ..records import Record, replace, unique
 from .candidates import CORRECTION, TOPIC, subject_and_attribute, topic_of
-from .likeness import aspects, content, same, same_value, says_the_same, stance
+from .likeness import aspects, content, denies, same, same_value, says_the_same, stance
 from .retract import CANCELLED, REPAIRED, repaired
 from .signals import changes
 
@@ -158,10 +157,10 @@ def compare(new: Record, old: Record) -> Verdict:
         return "unrelated"
     corrected = CORRECTION in new.flags
     alike = same_value(attribute, new.text, old.text)
-    if negated(new.text) and not corrected:
+    if denies(new.text) and not corrected:
         return "supersedes" if alike else "unrelated"
     if alike and not corrected:
-        return "unrelated" if negated(old.text) else "repeats"
+        return "unrelated" if denies(old.text) else "repeats"
     if corrected or changes(new.text):
         return "supersedes"
     if attribute in CONSTANT or abs(new.created_at - old.created_at) < ONE_PERIOD:
@@ -224,7 +223,7 @@ def _diet(new: Record, old: Record) -> Verdict:
         return "supersedes"
     if says_the_same(new.text, old.text):
         return "repeats"
-    if negated(new.text) != negated(old.text) and content(new.text) and same(content(new.text), content(old.text)):
+    if denies(new.text) != denies(old.text) and content(new.text) and same(content(new.text), content(old.text)):
         return "supersedes"
     return "unrelated"
 

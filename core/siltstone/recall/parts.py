@@ -21,7 +21,7 @@ from .weights import CONTENDERS, HALF_LIFE_DAYS
 
 Array = npt.NDArray[np.float64]
 _DAY: Final = 86_400 * 1_000_000  # microseconds
-_FEW: Final = 30  # rows: in fewer, each is nearly every other's neighbour
+_FEW: Final = 30  # rows: in fewer, each is nearly every other's neighbour, and what is usual of many tells little
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
     before, after = candidates.previous[rows], candidates.following[rows]
     before2 = np.where(before >= 0, candidates.previous[before], -1)
     windows, mass = arms.lexical.window[rows].astype(np.float64), arms.lexical.mass or 1.0
-    few = _FEW / (candidates.total + _FEW) * (question.role != "assistant")  # an answer shares few words with it
+    few = _few(candidates) * (question.role != "assistant")  # an answer shares few words with it
     return {
         "lexical": windows / (window.best or 1.0),
         "coverage": windows / mass,
@@ -75,7 +75,7 @@ def form(candidates: Candidates, question: Question, arms: Arms, rows: Ints) -> 
         "who": who(candidates, question, rows),
         "answers": answers * arms.turn.z(before),
         "asks": candidates.question[rows].astype(np.float64),
-        "time.words": timed,
+        "time.words": timed * (1 - _few(candidates)),
         "time.asked": timed * question.asks_when,
         "time.named": closeness(candidates, question.periods, rows),
         "name": names,
@@ -142,6 +142,11 @@ def closeness(candidates: Candidates, periods: Sequence[Period], rows: Ints) -> 
             near = _near((start - times) / _DAY, (times - end) / _DAY, period.days)
             best = np.maximum(best, np.where(times == UNKNOWN, 0.0, near * period.weight))
     return best
+
+
+def _few(candidates: Candidates) -> float:
+    """Return how small the memory is: 1 when empty, .5 at ``_FEW`` rows, near 0 at hundreds."""
+    return _FEW / (candidates.total + _FEW)
 
 
 def _near(early: Array, late: Array, days: float) -> Array:

@@ -22,7 +22,7 @@ import gc
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock, Thread
 from typing import Final, Literal, TypeVar
 from weakref import WeakSet
@@ -39,7 +39,7 @@ from ..errors import (
 )
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
 from ..records import Record
-from .files import auditfile, disk, storefile
+from .files import auditfile, disk, restored, storefile
 from .files.auditfile import Deed
 from .files.lock import FileLock
 from .files.log import Vanished, read_header, read_user, refused_in
@@ -93,6 +93,7 @@ class FolderStore(ReadingStore):
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
         self._keeper: Thread | None = None
+        _finish_restore(self._root, read_only=read_only, timeout=lock_timeout)
         _prepare(self._root, create=create and not read_only)
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
@@ -141,6 +142,17 @@ class FolderStore(ReadingStore):
         """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
         secret = self._settings().user_key(user_id)
         return tuple(refused_of(self._table(user_id), puts, Refusals(secret)))
+
+    def remove_again(self, user_id: str, ids: Sequence[str], hashes: Iterable[str]) -> int:
+        """Remove what was removed before from another copy of the store; return how many items were there still."""
+        self._may_write()
+        space = self._settings().space
+        return self._writing(user_id, lambda user: user.remove(ids, (), space, hashes=hashes))
+
+    @property
+    def settings(self) -> StoreFile:
+        """What ``STORE`` says now."""
+        return self._settings()
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
         """Return what the indexes know of a query."""
@@ -348,7 +360,7 @@ class FolderStore(ReadingStore):
             return  # another process deletes it, and has done this before
         if refused:
             space = self._settings().space
-            self._writing(user_id, lambda user: user.refuse(refused, space))
+            self._writing(user_id, lambda user: user.remove((), (), space, hashes=refused))
         deed = Deed(
             "erase",
             user_id=user_id,
@@ -398,6 +410,18 @@ class FolderStore(ReadingStore):
         self._guard = Lock()
         self._users = OrderedDict()
         self._keeper = None
+
+
+def _finish_restore(root: str, *, read_only: bool, timeout: float) -> None:
+    """Bring a restore to its end whose process was killed."""
+    if not restored.is_pending(root):
+        return
+    if read_only:
+        raise BackendUnavailableError(
+            f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
+        )
+    with FileLock(os.path.join(root, "LOCK")).held(timeout):
+        restored.finish(root)
 
 
 def _prepare(root: str, *, create: bool) -> None:

@@ -15,7 +15,7 @@ from ..protocols import Candidates, Fingerprint, Floats, Query, Stored, Where
 from ..records import KINDS, Message, Record, SessionInfo
 from ..text.keys import dense_key
 from .files.codec import time_of
-from .table.plan import half
+from .table.plan import halves
 from .table.rows import source_term
 from .table.table import Table
 from .table.view import View
@@ -40,7 +40,7 @@ class ReadingStore(ABC):
         """Return items by message id or record id, in order."""
         table = self._table(user_id)
         view = table.view
-        return [table.current(row) if row >= 0 else None for row in (table.row(id, view) for id in ids)]
+        return [table.current(row) if row >= 0 else None for row in table.find(ids, view)]
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
         """Return what the indexes know of a query."""
@@ -145,15 +145,14 @@ class ReadingStore(ABC):
         """Return rows whose text is still that of ``records``, and their vectors as they are kept."""
         if len(records) != len(vectors):
             raise InvalidInputError(f"{len(vectors)} vectors for {len(records)} records; nothing was stored")
-        halves = [half(vector, dim) for vector in vectors]
+        made = halves(list(vectors), dim)
         rows: dict[int, int] = {}
-        for position, record in enumerate(records):
-            row = table.row(record.id, table.view)
+        for position, row in enumerate(table.find([record.id for record in records], table.view)):
+            record = records[position]
             present = _record(table, row) if row >= 0 else None
             if present is not None and dense_key(present) == dense_key(record):
                 rows[row] = position
-        kept = [halves[position] for position in rows.values()]
-        return list(rows), np.stack(kept) if kept else np.empty((0, dim or 0), np.float16)
+        return list(rows), made[list(rows.values())]
 
 
 def check_user_id(user_id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
@@ -250,6 +250,8 @@ class UserStore:
             try:
                 with self._up_to_date(space):
                     yield
+                if not self._lock.is_current:
+                    raise Vanished(self.folder)  # a restore put another one in its place: it was done to the old one
             finally:
                 self._lock.release()
         finally:
@@ -326,27 +328,25 @@ class UserStore:
         with self._step:
             self._publish()
 
-    def remove(self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int) -> str:
-        """Remove items for good: hidden at once, then taken out of every file."""
+    def remove(
+        self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int, *, hashes: Iterable[str] = ()
+    ) -> int:
+        """Remove items for good: hidden at once, then taken out of every file. Returns how many were there.
+
+        ``hashes``: of what is refused besides.
+        """
         with self._exclusive(space):
             view = self.table.view
             known = [id for id in ids if self.table.row(id, view) >= 0]
             rows = [older for id in known for older in self.table.lineage(self.table.row(id, view))]
             numbers = sorted({int(self.table.rows["number"][row]) for row in rows})
-            hashes = self._refusals.hashes(transcripts)
+            refused = [*self._refusals.hashes(transcripts), *sorted(set(hashes) - self.table.refused)]
             if numbers:
                 self._mark()
-            if numbers or hashes:
-                self._note_removal(numbers, hashes, known)
+            if numbers or refused:
+                self._note_removal(numbers, refused, known)
                 self._finish()
-            return self.table.view.token
-
-    def refuse(self, hashes: Set[str], space: int) -> str:
-        """Take on what an earlier folder of the user refuses."""
-        with self._exclusive(space):
-            if fresh := sorted(hashes - self.table.refused):
-                self._note_removal([], fresh)
-            return self.table.view.token
+            return len(known)
 
     def _note_removal(self, numbers: list[int], hashes: list[str], ids: Sequence[str] = ()) -> None:
         number = self._log.next_number

@@ -24,6 +24,8 @@ VERSION: Final = 3
 
 MAX_WORD: Final = 64
 """Longer words (encoded data, mostly) are known by their first 64 characters."""
+_KEPT: Final = 1 << 16
+"""Words whose terms are kept."""
 
 # Scripts without spaces between words: Han, kana, Hangul (particles stick to words), Thai, Lao, Burmese, Khmer.
 _SPACELESS: Final = (
@@ -82,14 +84,22 @@ def query_terms(text: str) -> tuple[str, ...]:
 def _stream(text: str) -> Iterator[str]:
     """Yield the terms piece by piece: no token holds a space, and most pieces have been seen before."""
     pieces = unicodedata.normalize("NFKC", text).casefold().split()
-    return chain.from_iterable(
-        [_terms_of_piece(piece) if len(piece) <= MAX_WORD and piece.isascii() else _terms_in(piece) for piece in pieces]
-    )
+    return chain.from_iterable(map(_pieces.__getitem__, pieces))
 
 
-@lru_cache(maxsize=1 << 16)
-def _terms_of_piece(piece: str) -> tuple[str, ...]:
-    return tuple(_terms_in(piece))
+class _Pieces(dict[str, tuple[str, ...]]):
+    """The terms of pieces between spaces; of short ASCII ones, which come again, they are kept."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        found = tuple(_terms_in(piece))
+        if len(piece) <= MAX_WORD and piece.isascii():
+            if len(self) >= _KEPT:
+                self.clear()
+            self[piece] = found
+        return found
+
+
+_pieces: Final = _Pieces()
 
 
 def _terms_in(piece: str) -> Iterator[str]:
@@ -108,7 +118,7 @@ def _terms_of_run(run: str) -> Iterator[str]:
     yield from _months(run)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_KEPT)
 def _terms_of_word(token: str) -> tuple[str, ...]:
     """Return the terms of one word, number or sign; each rule sees it alone, so that results can be kept."""
     if token[0].isdigit():

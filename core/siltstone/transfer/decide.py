@@ -180,6 +180,7 @@ def _noted(given: Record, reads: Reads, rules: Rules, vector: Floats | None) -> 
         session_id=None if given.session_id is None else check_id(given.session_id, "session_id"),
         metadata=check_metadata(given.metadata, "the record"),
         user_id=rules.user_id,
+        created_at=rules.said_at,
         stored_at=rules.now,
     )
     here = reads.get(record.id)

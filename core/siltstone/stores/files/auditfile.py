@@ -49,34 +49,40 @@ def key_of(*parts: object) -> int:
 
 def append(root: str, deeds: Iterable[Deed], *, durable: bool, timeout: float) -> None:
     """Write lines, on disk when it returns. Takes the store's lock, which may be taken while a user's is held."""
+    with FileLock(os.path.join(root, "LOCK")).held(timeout):
+        write(root, deeds, durable=durable)
+
+
+def write(root: str, deeds: Iterable[Deed], *, durable: bool = True) -> None:
+    """The same under the store's lock."""
     lines = b"".join(frame(deed.key, _packed(deed), True) for deed in deeds)
     if not lines:
         return
-    lock = FileLock(os.path.join(root, "LOCK"))
-    lock.acquire(timeout)
-    try:
-        file = File(os.path.join(root, NAME), write=True, create=True)
-        end = _mended_end(file)
-        if not file.size:
-            lines = frame(0, orjson.dumps({"audit": storefile.read(root).identity}), True) + lines
-            if durable:
-                disk.sync_folder(root)
-        elif end and file.read(end - 1, 1) != b"\n":
-            lines = b"\n" + lines  # damage is no torn write: it stays, and lines go on behind it
-        file.write(lines, end)
+    file = File(os.path.join(root, NAME), write=True, create=True)
+    end = _mended_end(file)
+    if not end:
+        lines = frame(0, orjson.dumps({"audit": storefile.read(root).identity}), True) + lines
         if durable:
-            file.sync()
-    finally:
-        lock.release()
+            disk.sync_folder(root)
+    elif file.read(end - 1, 1) != b"\n":
+        lines = b"\n" + lines  # damage is no torn write: it stays, and lines go on behind it
+    file.write(lines, end)
+    if durable:
+        file.sync()
 
 
 def read(root: str) -> Iterator[Deed]:
     """Yield the deeds in the order of writing, each once; damaged lines are left out."""
+    return (deed for _, deed in placed(root))
+
+
+def placed(root: str) -> Iterator[tuple[int, Deed]]:
+    """The same, each after the byte at which its line begins."""
     seen: set[int] = set()
     for piece in pieces(root):
         if isinstance(piece, Frame) and piece.number and piece.number not in seen:
             seen.add(piece.number)
-            yield _unpacked(piece)
+            yield piece.start, _unpacked(piece)
 
 
 def identity(root: str) -> str | None:

@@ -233,6 +233,13 @@ def remove_tree(path: str) -> list[SiltstoneError]:
     return failures + [translated(exc, path) for exc in unlisted if not isinstance(exc, FileNotFoundError)]
 
 
+def remove_empty(path: str) -> None:
+    """Remove a folder if nothing is in it."""
+    if not os.listdir(path):
+        with step("rmdir", path), suppress(FileNotFoundError):
+            os.rmdir(path)
+
+
 def unlink(path: str) -> None:
     """Remove a file if it is there."""
     with step("unlink", path):

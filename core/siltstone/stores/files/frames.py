@@ -90,6 +90,18 @@ def scan(data: bytes | memoryview, start: int = 0) -> Iterator[Frame | Damage]:
         start = resumed
 
 
+def committed(data: bytes) -> tuple[int, int]:
+    """Return up to where ``data`` holds whole commits, damage before their ends included, and the pieces of damage."""
+    end = damaged = 0
+    for piece in scan(data):
+        if isinstance(piece, Damage):
+            if not piece.tail or not is_unfinished(data[piece.start : piece.end]):
+                end, damaged = piece.end, damaged + 1
+        elif piece.last:
+            end = piece.end
+    return end, damaged
+
+
 def _next(data: bytes | memoryview, start: int) -> int | None:
     rest = bytes(data[start:])
     at = rest.find(b"\n")

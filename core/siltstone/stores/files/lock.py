@@ -6,7 +6,8 @@ import fcntl
 import os
 import random
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 from weakref import WeakSet
 
@@ -62,6 +63,20 @@ class FileLock:
                     os.pwrite(self._file.fd, b"%-20d\n" % os.getpid(), 0)
                 return True
             self._file = None  # the folder was removed and made again meanwhile
+
+    @contextmanager
+    def held(self, timeout: float) -> Iterator[None]:
+        """Hold the lock for the block; see ``acquire``."""
+        self.acquire(timeout)
+        try:
+            yield
+        finally:
+            self.release()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether what is held still is the lock of the path: its folder may have been moved away."""
+        return self._file is not None and self._is_current(self._file)
 
     def release(self) -> None:
         """Free the lock."""

@@ -6,13 +6,13 @@ its view does not hold yet.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 import numpy as np
 
 from ...index.columns import Columns
+from ...protocols import Ints
 from ...records import KINDS
 from .rows import ALIVE
 
@@ -36,18 +36,32 @@ class Links:
         )
         self._last: dict[int, int] = dict(zip(rows["session"][last].tolist(), last.tolist(), strict=True))
 
-    def insert(self, rows: Iterable[int]) -> None:
-        """Link new rows, as far as they are turns."""
-        sessions = {row: int(self._rows["session"][row]) for row in rows if self._rows["kind"][row] == _TURN}
-        crowd = Counter(sessions.values())
-        anew: set[int] = set()
-        for row, session in sessions.items():
-            if session < 0 or session in anew:
+    def insert(self, rows: Ints) -> None:
+        """Link new rows, ascending, as far as they are turns. O(rows), but for those that come late by far."""
+        turns = rows[(self._rows["kind"][rows] == _TURN) & (self._rows["session"][rows] >= 0)]
+        columns = (self._rows[name][turns] for name in ("origin", "said_at", "session"))
+        turns = turns[np.lexsort(tuple(columns))]
+        for session, group in groupby(turns.tolist(), self._rows["session"].__getitem__):
+            some = list(group)
+            if self._append(some, int(session)):
                 continue
-            if crowd[session] > _FAR or not self._walk(row, session):
-                anew.add(session)
-        for session in anew:
-            self._relink(session)
+            if len(some) > _FAR or not all(self._walk(row, int(session)) for row in some):
+                self._relink(int(session))
+
+    def _append(self, turns: list[int], session: int) -> bool:
+        """Put turns in order behind all others of their session; false if that is not where they belong."""
+        rows, last = self._rows, self._last.get(session, -1)
+        if last >= 0 and self._key(last) > self._key(turns[0]):
+            return False
+        rows["previous"][turns[1:]], rows["following"][turns[:-1]] = turns[:-1], turns[1:]
+        rows["previous"][turns[0]], rows["following"][turns[-1]] = last, -1
+        if last >= 0:
+            rows["following"][last] = turns[0]
+        self._last[session] = turns[-1]
+        return True
+
+    def _key(self, row: int) -> tuple[int, int]:
+        return int(self._rows["said_at"][row]), int(self._rows["origin"][row])
 
     def take_out(self, row: int) -> None:
         """Let the neighbours of a row close the gap."""
@@ -70,10 +84,10 @@ class Links:
     def _walk(self, row: int, session: int) -> bool:
         """Put a turn into its place from the end; false if that is too far back."""
         rows = self._rows
-        key = (rows["said_at"][row], rows["origin"][row])
+        key = self._key(row)
         before, after = self._last.get(session, -1), -1
         for _ in range(_FAR):
-            if before < 0 or (rows["said_at"][before], rows["origin"][before]) < key:
+            if before < 0 or self._key(before) < key:
                 break
             before, after = int(rows["previous"][before]), before
         else:

@@ -110,12 +110,13 @@ def plan(
     fresh: dict[str, tuple[int, int]] = {}  # versions within this commit
     items: list[Planned] = []
     skipped = refused_of(table, puts, refusals)
-    for put in puts:
+    vectors = iter(halves([put.vector for put in puts if put.vector is not None], dim))
+    for put, row in zip(puts, table.find([put.id for put in puts], view), strict=True):
+        vector = None if put.vector is None else next(vectors)
         _check(put, table.user_id)
         id = put.id
         if id in skipped:
             continue
-        row = table.row(id, view)
         if row >= 0 and (put.message is None) == bool(view.rows["flags"][row] & MESSAGE):
             raise InvalidInputError(f"{id!r} is the id of a message and cannot be that of another record, or reversely")
         if id in fresh:
@@ -125,9 +126,6 @@ def plan(
         else:
             version, origin = 0, first + len(items)
         stored_item = Stored(version + 1, put.record, put.message, put.supplied_id)
-        vector = None if put.vector is None else half(put.vector, dim)
-        if vector is not None and dim is None:
-            dim = len(vector)
         reuse = row if vector is None and row >= 0 and id not in fresh and _same_text(table, row, stored_item) else -1
         fresh[id] = (version + 1, origin)
         document = encode(stored_item, origin)
@@ -147,15 +145,23 @@ def refused_of(table: Table, puts: Sequence[Put], refusals: Refusals) -> dict[st
     return skipped
 
 
-def half(vector: Floats, dim: int | None) -> Halves:
-    """Return a vector as it is kept: unit length, float16. Raises ``InvalidInputError`` for one that cannot be."""
-    values = np.asarray(vector, np.float32)
-    if values.ndim != 1 or (dim is not None and len(values) != dim) or not len(values):
-        raise InvalidInputError(f"a vector of shape {values.shape} does not fit a store of width {dim}")
-    norm = float(np.linalg.norm(values))
-    if not np.isfinite(norm) or norm < 1e-12:
+def halves(vectors: Sequence[Floats], dim: int | None) -> Halves:
+    """Return vectors as they are kept: unit length, float16, ``(n, dim)``.
+
+    Raises ``InvalidInputError`` where one is of another width than ``dim`` or the first, not finite, or zero.
+    """
+    if not len(vectors):
+        return np.empty((0, dim or 0), np.float16)
+    width = len(vectors[0]) if dim is None and np.ndim(vectors[0]) == 1 else dim
+    for shape in dict.fromkeys(map(np.shape, vectors)):
+        if shape != (width,) or not width:
+            raise InvalidInputError(f"a vector of shape {shape} does not fit a store of width {dim}")
+    values = np.asarray(vectors, np.float32)
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    if not (np.isfinite(norms) & (norms >= 1e-12)).all():
         raise InvalidInputError("a vector must be finite and not all zero; nothing was stored: check the embedder")
-    return (values / norm).astype(np.float16)
+    kept: Halves = (values / norms).astype(np.float16)
+    return kept
 
 
 def _same_text(table: Table, row: int, item: Stored) -> bool:

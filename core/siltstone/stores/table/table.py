@@ -19,7 +19,7 @@ from ...index.columns import Columns
 from ...index.ids import Ids, IdTable
 from ...index.postings import Block, Postings
 from ...index.vectors import GONE, CodedVectors, Halves, Rows, Vectors
-from ...protocols import Stored
+from ...protocols import Ints, Stored
 from ...records import TURN_PREFIX
 from .links import Links
 from .rows import ALIVE, RECORD, SPEC, Item
@@ -131,7 +131,14 @@ class Table:
 
     def row(self, id: str, view: View) -> int:
         """Return the row of the version of an item that is live in ``view``, or -1."""
-        row = self.ids.get(id.removeprefix(TURN_PREFIX))
+        return self.find([id], view)[0]
+
+    def find(self, ids: Sequence[str], view: View) -> list[int]:
+        """Return the rows of the versions of items that are live in ``view``, -1 where there is none."""
+        rows = self.ids.get([id.removeprefix(TURN_PREFIX) for id in ids])
+        return [row if row < 0 else self._seen(row, view) for row in rows]
+
+    def _seen(self, row: int, view: View) -> int:
         while row >= view.count:  # a version newer than the view
             row = int(self.rows["older"][row])
         return row if row >= 0 and view.is_live(row) else -1
@@ -173,51 +180,47 @@ class Table:
 
         Those are earlier versions behind the ``history`` newest ones of their items, whose documents are there still.
         """
+        if not items:
+            return []
         first, died = self.rows.count, self.revision + 1
-        cells: dict[str, list[Any]] = {name: [] for name in SPEC}
+        ids = [item.id for item in items]
         fresh: dict[str, int] = {}
-        overtaken: list[int] = []
-        for number, item in enumerate(items, first):
-            older = fresh.get(item.id, self._alive(item.id))
-            if older >= 0:
-                overtaken.append(older)
-            fresh[item.id] = number
-            row = item.row
-            for name, value in row.cells.items():
-                cells[name].append(value)
-            for name, value in (
-                ("number", item.number),
-                ("origin", item.origin),
-                ("place", item.place),
-                ("older", older),
-            ):
-                cells[name].append(value)
-            cells["session"].append(self.sessions.code(row.session))
-            cells["speaker"].append(self.speakers.code(row.speaker))
+        older: list[int] = []
+        for number, (id, before) in enumerate(zip(ids, self._alive(ids), strict=True), first):
+            older.append(fresh.get(id, before))
+            fresh[id] = number
+        rows = [item.row for item in items]
+        cells: dict[str, list[Any]] = {name: [row.cells[name] for row in rows] for name in rows[0].cells}
+        cells["number"] = [item.number for item in items]
+        cells["origin"] = [item.origin for item in items]
+        cells["place"] = [item.place for item in items]
+        cells["older"] = older
+        cells["session"] = [self.sessions.code(row.session) for row in rows]
+        cells["speaker"] = [self.speakers.code(row.speaker) for row in rows]
+        for number, row in enumerate(rows, first):
             self.postings.add(number, row.terms)
         self.rows.append(cells, len(items))
-        for older in overtaken:
-            if older < first:
-                self._count(older, -1)
-            self._die(older, died)
+        for number in older:
+            if 0 <= number < first:
+                self._count(np.array([number]), -1)
+            if number >= 0:
+                self._die(number, died)
         self.ids.update(fresh)
-        alive = [number for number in range(first, self.rows.count) if self.rows["died"][number] == ALIVE]
-        for number in alive:
-            self._count(number, 1)
+        alive = first + np.flatnonzero(self.rows["died"][first : self.rows.count] == ALIVE)
+        self._count(alive, 1)
         self._links.insert(alive)
-        return [old for row in alive if (old := self._outdated(row)) >= 0]
+        long_lived = alive[self.rows["version"][alive] > self.history + 1]
+        return [old for row in long_lived.tolist() if (old := self._outdated(row)) >= 0]
 
     def _outdated(self, row: int) -> int:
         """Return the version that a new one pushes out of the history, or -1."""
-        if self.rows["version"][row] <= self.history + 1:
-            return -1
         old = next(islice(self.lineage(row), self.history + 1, None), -1)
         return old if old >= 0 and self.rows["place"][old] >= 0 else -1
 
-    def _alive(self, id: str) -> int:
-        """Return the row of an item, or -1 if there is none or it was removed."""
-        row = self.ids.get(id)
-        return row if row >= 0 and self.rows["died"][row] == ALIVE else -1
+    def _alive(self, ids: Sequence[str]) -> list[int]:
+        """Return the rows of items, -1 where there is none or it was removed."""
+        died = self.rows["died"]
+        return [row if row >= 0 and died[row] == ALIVE else -1 for row in self.ids.get(ids)]
 
     def remove(self, numbers: Iterable[int]) -> list[int]:
         """Let rows die by the numbers of their frames, all versions of their items named; return the live ones."""
@@ -228,7 +231,7 @@ class Table:
                 continue
             if self.rows["died"][row] == ALIVE:
                 gone.append(row)
-                self._count(row, -1)
+                self._count(np.array([row]), -1)
                 self._die(row, died)
             self.rows["place"][row] = -1
         return gone
@@ -303,10 +306,10 @@ class Table:
 
     # --- life
 
-    def _count(self, row: int, sign: int) -> None:
-        if self.rows["flags"][row] & RECORD:
-            self._records += sign
-            self._words += sign * float(self.rows["lengths"][row])
+    def _count(self, rows: Ints, sign: int) -> None:
+        records = rows[(self.rows["flags"][rows] & RECORD) != 0]
+        self._records += sign * len(records)
+        self._words += sign * float(self.rows["lengths"][records].sum(dtype=np.float64))
 
     def _die(self, row: int, died: int) -> None:
         self.rows["died"][row] = died

@@ -1,0 +1,188 @@
+"""Copying a store while others write: each user as of one moment, the whole under a manifest that is written last.
+
+::
+
+    backup/
+      MANIFEST          what the backup holds: files with their hashes; renamed in when all of them are on disk
+      000002/           what the second run copied; what has not changed since stays in the folder of an earlier run
+        STORE AUDIT users/ab/<name>/docs.000001.jsonl ...
+      LOCK
+
+A run that is killed leaves the manifest of the run before, and the files that it names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from ..errors import BackendUnavailableError, ConfigurationError
+from ..reports import BackupReport
+from .files import auditfile, disk, manifest, storefile
+from .files.disk import File
+from .files.frames import committed
+from .files.lock import FileLock
+from .files.manifest import Copy, Entry, Origin
+from .files.pinned import Pinned, pin, pin_user
+from .files.storefile import StoreFile
+
+_RUN: Final = re.compile(r"\d{6}")
+_SETTLED: Final = 2_000_000_000
+"""Nanoseconds after which a file that was changed again would have another time of change."""
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class _Run:
+    """One run: the number of its folder, what the run before it knew, and what this one counts."""
+
+    target: str
+    number: int
+    known: Mapping[str, Copy]
+    settled: int
+    files: int = 0
+    copied: int = 0
+    bytes: int = 0
+    copied_bytes: int = 0
+    damaged: list[str] = field(default_factory=list)
+
+
+def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progress: Progress | None) -> BackupReport:
+    """Bring the backup in ``target`` up to date with the store in ``root``; see ``upkeep.backup``."""
+    _check_target(root, target, store)
+    disk.make_folder(target)
+    lock = FileLock(os.path.join(target, "LOCK"))
+    lock.acquire(timeout)
+    try:
+        before = manifest.origin(target)
+        known = {} if before is None else {copy.path[7:]: copy for e in manifest.read(target) for copy in e.copies}
+        number = max((int(name) for name in os.listdir(target) if _RUN.fullmatch(name)), default=0) + 1
+        run = _Run(target, number, known, 0 if before is None else before.at * 1_000 - _SETTLED)
+        origin = Origin(store.identity, time.time_ns() // 1_000, store.format)
+        folders = list(_user_folders(root))
+        kept: set[str] = set()
+        users = 0
+
+        def entries() -> Iterator[Entry]:
+            nonlocal users
+            whole = _copy(run, "", [pin(os.path.join(root, storefile.NAME))])
+            kept.update(copy.path for copy in whole)
+            for done, folder in enumerate(folders, 1):
+                entry = _copy_user(run, root, folder, timeout)
+                if entry is not None:
+                    users += 1
+                    kept.update(copy.path for copy in entry.copies)
+                    yield entry
+                if progress is not None:
+                    progress(done, len(folders))
+            if os.path.exists(os.path.join(root, auditfile.NAME)):  # last: what users saw of it is in it
+                whole += _copy(run, "", [pin(os.path.join(root, auditfile.NAME))])
+                kept.update(copy.path for copy in whole)
+            yield Entry("", 0, tuple(whole))
+
+        manifest.write(target, origin, entries())
+        _drop_others(target, kept)
+    finally:
+        lock.release()
+    return BackupReport(root, target, users, run.files, run.copied, run.bytes, run.copied_bytes, tuple(run.damaged))
+
+
+def _check_target(root: str, target: str, store: StoreFile) -> None:
+    inner, outer = os.path.realpath(target), os.path.realpath(root)
+    if os.path.commonpath([inner, outer]) in (inner, outer):
+        raise ConfigurationError(f"{target} and the store {root} are in one another: choose a folder apart")
+    if os.path.exists(target) and not os.path.isdir(target):
+        raise ConfigurationError(f"{target} is a file: a backup is a folder")
+    names = os.listdir(target) if os.path.isdir(target) else []
+    ours = {"LOCK", manifest.NAME, f"{manifest.NAME}.new"}
+    if any(name not in ours and not _RUN.fullmatch(name) for name in names):
+        raise ConfigurationError(
+            f"{target} holds something that is no backup; nothing was changed: choose another folder"
+        )
+    before = manifest.origin(target)
+    if before is not None and before.store != store.identity:
+        raise ConfigurationError(f"{target} is the backup of another store; nothing was changed: choose another folder")
+
+
+def _user_folders(root: str) -> Iterator[str]:
+    users = os.path.join(root, "users")
+    for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
+        for name in sorted(os.listdir(os.path.join(users, group))):
+            yield os.path.join(group, name)
+
+
+def _copy_user(run: _Run, root: str, folder: str, timeout: float) -> Entry | None:
+    """Copy a user as of one moment; ``None`` for one who was removed."""
+    path = os.path.join(root, "users", folder)
+    lock = FileLock(os.path.join(path, "LOCK"))
+    try:
+        with lock.held(timeout):
+            audited = _size(os.path.join(root, auditfile.NAME))
+            pinned = pin_user(path)
+    except FileNotFoundError:
+        return None
+    return Entry(folder, audited, tuple(_copy(run, folder, pinned)))
+
+
+def _copy(run: _Run, folder: str, pinned: list[Pinned]) -> list[Copy]:
+    copies = []
+    below = os.path.join("users", folder) if folder else ""
+    last = max((each.name for each in pinned if each.is_documents), default="")
+    for each in pinned:
+        name = os.path.join(below, each.name)
+        copy = run.known.get(name)
+        if copy is None or copy.seen != each.seen or max(each.seen[2:]) > run.settled:
+            copy = _copy_file(run, name, each, is_last=each.name == last)
+            run.copied += 1
+            run.copied_bytes += copy.size
+        run.files += 1
+        run.bytes += copy.size
+        copies.append(copy)
+    return copies
+
+
+def _copy_file(run: _Run, name: str, pinned: Pinned, *, is_last: bool) -> Copy:
+    path = os.path.join(f"{run.number:06d}", name)
+    made = os.path.join(run.target, path)
+    disk.make_folder(os.path.dirname(made))
+    out = File(made, write=True, create=True)
+    hashed = blake2b(digest_size=16)
+    at = 0
+    for piece in _whole_commits(run, name, pinned, is_last) if pinned.is_documents else pinned.pieces():
+        out.write(piece, at)
+        hashed.update(piece)
+        at += len(piece)
+    if not pinned.is_documents and at != pinned.size:
+        raise BackendUnavailableError(f"{pinned.file.path} was cut while it was copied: run the backup again")
+    out.sync()
+    disk.sync_folder(os.path.dirname(made))
+    return Copy(pinned.name, path, at, hashed.hexdigest(), pinned.seen)
+
+
+def _whole_commits(run: _Run, name: str, pinned: Pinned, is_last: bool) -> Iterator[bytes]:
+    """Yield a segment of documents, without what a killed writer left unfinished at its end."""
+    data = pinned.read()
+    end, damaged = committed(data)
+    if damaged:
+        run.damaged.append(name)
+    yield data[:end] if is_last else data
+
+
+def _drop_others(target: str, kept: set[str]) -> None:
+    """Remove the files that the manifest does not name."""
+    for run in sorted(name for name in os.listdir(target) if _RUN.fullmatch(name)):
+        for folder, _, names in os.walk(os.path.join(target, run), topdown=False):
+            for name in names:
+                path = os.path.join(folder, name)
+                if os.path.relpath(path, target) not in kept:
+                    disk.unlink(path)
+            disk.remove_empty(folder)
+
+
+def _size(path: str) -> int:
+    return os.stat(path).st_size if os.path.exists(path) else 0

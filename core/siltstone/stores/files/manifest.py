@@ -1,0 +1,119 @@
+"""``MANIFEST``: what a backup holds, as framed lines. It is renamed in last, so that it never names what is not there.
+
+The first frame names the store; a frame per user follows, with the files, their sizes and hashes; the last frame ends
+the one commit that they all are. A manifest without it is no manifest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import orjson
+
+from ...errors import StoreCorruptedError
+from . import disk
+from .disk import File
+from .frames import Frame, frame, parse, size_of
+
+NAME: Final = "MANIFEST"
+FORMAT: Final = 1
+_HEAD: Final = 1 << 12
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Which store was copied, when (microseconds since 1970), and in which format."""
+
+    store: str
+    at: int
+    format: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One file: name, where it lies in the backup, bytes, BLAKE2b hash, and how the original was recognised."""
+
+    name: str
+    path: str
+    size: int
+    hash: str
+    seen: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The copies of one folder; ``audit``: how many bytes of the audit were written before they were taken.
+
+    ``folder`` is relative to ``users``; the empty one stands for what belongs to the whole store.
+    """
+
+    folder: str
+    audit: int
+    copies: tuple[Copy, ...]
+
+
+def write(target: str, origin: Origin, entries: Iterable[Entry]) -> None:
+    """Replace the manifest, atomically; on disk when it returns. ``entries`` may make the copies as they go."""
+    new = os.path.join(target, f"{NAME}.new")
+    file = File(new, write=True, create=True)
+    file.truncate(0)
+    at = _put(file, 0, frame(0, orjson.dumps({"backup": FORMAT} | asdict(origin)), False))
+    number = 0
+    for number, entry in enumerate(entries, 1):
+        at = _put(file, at, frame(number, orjson.dumps(asdict(entry)), False))
+    _put(file, at, frame(number + 1, orjson.dumps({"end": number}), True))
+    file.sync()
+    disk.rename(new, os.path.join(target, NAME))
+
+
+def _put(file: File, at: int, data: bytes) -> int:
+    file.write(data, at)
+    return at + len(data)
+
+
+def origin(target: str) -> Origin | None:
+    """Return what a backup is of, ``None`` where there is no manifest. Raises ``StoreCorruptedError``."""
+    try:
+        file = File(os.path.join(target, NAME))
+    except FileNotFoundError:
+        return None
+    head = file.read(0, _HEAD)
+    found = parse(head)
+    if found is None or found.number:
+        raise _damaged(target)
+    document = orjson.loads(found.document)
+    if document.pop("backup") > FORMAT:
+        raise StoreCorruptedError(f"{target} was written by a newer release: install a newer siltstone")
+    return Origin(**document)
+
+
+def read(target: str) -> Iterator[Entry]:
+    """Yield the entries of a backup. Raises ``StoreCorruptedError`` where the manifest is not whole."""
+    for found in _frames(target):
+        if found.number and not found.last:
+            document = orjson.loads(found.document)
+            copies = tuple(Copy(**{**copy, "seen": tuple(copy["seen"])}) for copy in document["copies"])
+            yield Entry(document["folder"], document["audit"], copies)
+
+
+def _frames(target: str) -> Iterator[Frame]:
+    file = File(os.path.join(target, NAME))
+    at, expected = 0, 0
+    while True:
+        size = size_of(file.read(at, 32))
+        found = None if size is None else parse(file.read(at, size))
+        if found is None or found.number != expected:
+            raise _damaged(target)
+        yield found
+        at, expected = at + found.end, expected + 1
+        if found.last:
+            return
+
+
+def _damaged(target: str) -> StoreCorruptedError:
+    return StoreCorruptedError(
+        f"{target}/{NAME} is damaged; nothing was changed: use another backup, or make this one anew in an empty folder"
+    )
