@@ -38,7 +38,7 @@ from .records import (
     to_datetime,
 )
 from .settings import Settings
-from .tiers import working
+from .tiers import standing, working
 from .tiers.incoming import (
     MessageLike,
     check_id,
@@ -53,6 +53,7 @@ from .tiers.incoming import (
     read_messages,
 )
 from .tiers.long_term import OnConflict, new_id
+from .tiers.policy import Policy
 from .tiers.recent import recent
 from .transfer.decide import Rules
 from .transfer.export import export
@@ -675,14 +676,19 @@ class TieredMemory:
             recent = self._recent(engine, session_id, max_tokens)
             held = next((info.messages for info in self.sessions() if info.session_id == session_id), 0)
             earlier = max(held - len(recent), 0)
+        profile, summaries = [], []
+        if "profile" in sections:
+            profile = standing.profile(engine.store, self._user_id, Policy(engine.settings), moment)
+        if "summary" in sections:
+            summaries = standing.summaries(engine.store, self._user_id, session_id, moment)
         hits: list[Hit] = []
         if query is not None and "recalled" in sections:
             hits = self.search(
                 query, top_k=max(10, min(max_tokens // 12, 400)), exclude_ids=exclude_ids, now=moment, expand="source"
             )
         return build_context(
-            profile=self._current(engine, "profile", moment) if "profile" in sections else [],
-            summaries=self._current(engine, "summary", moment) if "summary" in sections else [],
+            profile=profile,
+            summaries=summaries,
             hits=hits,
             recent=recent,
             earlier=earlier,
@@ -747,11 +753,6 @@ class TieredMemory:
         for stored in engine.store.fetch(self._user_id, ids):
             if stored is not None and stored.message is not None and stored.message.session_id is not None:
                 engine.short_term.append(self._user_id, stored.message.session_id, [stored.message])
-
-    def _current(self, engine: Engine, kind: str, now: datetime) -> list[Record]:
-        """Return the records of a kind that hold now, in order of writing."""
-        records = engine.store.scan(self._user_id, Where(kinds=(kind,), now=now))
-        return [record for record in records if record.valid_until is None or record.valid_until > now]
 
     @staticmethod
     def _check_budget(max_tokens: int) -> None:

@@ -124,7 +124,8 @@ class Where:
     """Which rows of a user are meant; conditions are joined by AND.
 
     ``since`` and ``until`` bound ``Record.time`` (when it happened, else when it was said), both inclusive.
-    ``metadata`` compares top-level values for equality. ``now`` hides what has expired by then. Records of a hidden
+    ``metadata`` compares top-level values for equality. ``now`` hides what has expired by then; ``expired_by`` means
+    nothing else. Records of a hidden
     kind (``records.HIDDEN_KINDS``) are meant only where ``kinds`` names it.
     """
 
@@ -136,6 +137,7 @@ class Where:
     exclude_ids: tuple[str, ...] = ()
     metadata: Mapping[str, Any] | None = None
     now: datetime | None = None
+    expired_by: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+HALF_LIFE_DAYS: Final = {"event": 30.0, "turn": 180.0, "summary": 365.0, "insight": 365.0}
+"""After how long a memory of a kind is half as fresh, for ranking and for eviction; the other kinds (profile, fact,
+document, item) do not age."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +31,8 @@ class Settings:
     ``span_idle``     after how long a silence is the rest of a session compressed? seconds
     ``session_idle``  after how long a silence is a session over, and gets a summary of its own? seconds
     ``summary_tokens``   how long may a summary be? tokens; and never more than a fifth of its source
+    ``capacity_records``, ``capacity_bytes``   how much may one user have? ``None``: as much as the disk; beyond it the
+                      least valuable are evicted, never pinned ones
     ``lease``         after how long may another worker take over a span that a model is at work on? seconds
     ``retries``, ``retry_wait``   how often is a failed span tried again, and how long after the first failure?
                       seconds, twice as long after each; then it is a dead letter, for ``consolidate --retry``
@@ -46,6 +53,8 @@ class Settings:
     span_idle: float = 1800.0
     session_idle: float = 21_600.0
     summary_tokens: int = 400
+    capacity_records: int | None = None
+    capacity_bytes: int | None = None
     lease: float = 300.0
     retries: int = 5
     retry_wait: float = 60.0

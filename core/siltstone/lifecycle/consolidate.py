@@ -11,7 +11,10 @@ from ..settings import Settings
 from ..tiers.long_term import LongTerm
 from ..tiers.policy import Policy
 from .digesting import digest_due
+from .expire import evict, purge_expired, sweep_jobs
+from .merge import merge_alike
 from .reopen import reopen_orphans
+from .rollup import roll_up
 from .work import Work
 
 
@@ -49,4 +52,9 @@ class Consolidator:
         )
         reopen_orphans(work)
         digest_due(work, retry=retry)
+        merge_alike(work)
+        roll_up(work)
+        purge_expired(work)
+        evict(work)
+        sweep_jobs(work)
         return ConsolidationReport(tuple(work.rows), dry_run)

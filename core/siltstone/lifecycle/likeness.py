@@ -77,10 +77,13 @@ def content(text: str) -> frozenset[str]:
     if script(text) == "han":
         bare = _GRAMMAR_ZH.sub(" ", text)
         return frozenset(term for part in bare.split() for term in _pairs(part))
-    names = [name for name in _NAME.findall(text) if name.casefold().rstrip(".'’") not in _NO_NAME]
-    if names:
-        return frozenset(term for name in names for term in terms(name)) or words(text)
-    return words(text)
+    return names(text) or words(text)
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the terms of the names and numbers in a statement, as far as capitals and digits show them."""
+    found = [name for name in _NAME.findall(text) if name.casefold().rstrip(".'’") not in _NO_NAME]
+    return frozenset(term for name in found for term in terms(name))
 
 
 def denies(text: str) -> bool:

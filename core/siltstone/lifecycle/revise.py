@@ -143,7 +143,7 @@ def compare(new: Record, old: Record) -> Verdict:
     """Return what a new statement is to a known one of a related topic, by rule."""
     about, of = subject_and_attribute(new), subject_and_attribute(old)
     if about is None or of is None:
-        return "repeats" if says_the_same(new.text, old.text) and _same_day(new, old) else "unrelated"
+        return "repeats" if says_the_same(new.text, old.text) and same_day(new, old) else "unrelated"
     attribute = about[1]
     if attribute.startswith("former "):
         return _former(new, old, of[1])
@@ -152,7 +152,7 @@ def compare(new: Record, old: Record) -> Verdict:
     if attribute == "diet":
         return _diet(new, old)
     if attribute not in ONE_AT_A_TIME and attribute not in CONSTANT:
-        return "repeats" if says_the_same(new.text, old.text) and _same_day(new, old) else "unrelated"
+        return "repeats" if says_the_same(new.text, old.text) and same_day(new, old) else "unrelated"
     if not aspects(attribute, new.text) & aspects(attribute, old.text):
         return "unrelated"
     corrected = CORRECTION in new.flags
@@ -232,7 +232,7 @@ def _names_all(new: Record, old: Record) -> bool:
     return bool(content(new.text)) and bool(content(old.text))
 
 
-def _same_day(new: Record, old: Record) -> bool:
+def same_day(new: Record, old: Record) -> bool:
     """Return whether two statements can mean one happening: on one day, or one of them on no day in particular."""
     if new.occurred_at is None or old.occurred_at is None:
         return True

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from ..protocols import UNKNOWN, Candidates, Ints
 from ..records import KINDS, ROLES, micros
+from ..settings import HALF_LIFE_DAYS
 from ..text.periods import Period
 from ..text.traits import ASKS_LAST, NAMES, SPEAKS_OF_TIME
 from .arm import Arm
 from .lexical import Lexical
 from .question import Question, named
-from .weights import CONTENDERS, HALF_LIFE_DAYS
+from .weights import CONTENDERS
 
 Array = npt.NDArray[np.float64]
 _DAY: Final = 86_400 * 1_000_000  # microseconds

@@ -57,6 +57,3 @@ BY_HAND: Final = {
 
 CONTENDERS: Final = 0.4
 """Rows match about as well as the best when they are this near to it, as a share of its lead over the median row."""
-
-HALF_LIFE_DAYS: Final = {"event": 30.0, "turn": 180.0, "summary": 365.0, "insight": 365.0}
-"""After how long a memory of a kind is half as fresh; other kinds (profile, fact, document, item) do not age."""

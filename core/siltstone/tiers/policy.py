@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..records import Message
-from ..settings import Settings
+from ..records import Message, Record
+from ..settings import HALF_LIFE_DAYS, Settings
 
 _WHO: Final = ("name", "pronouns", "age", "birth", "birthday", "origin", "language", "email", "phone", "address")
 _LIFE: Final = ("home", "work", "education", "family", "relation", "pet", "possession", "health", "diet")
@@ -54,6 +55,26 @@ class Policy:
             return "profile" if subject is None or subject in speakers else "fact"
         return "fact"
 
+    def value(self, record: Record, now: datetime) -> float:
+        """Return what a record is worth keeping for: the least valuable are evicted first.
 
+        ``WORTH`` of its kind, halved with every half-life of its kind that has passed since it was said or updated,
+        a quarter of its importance (half where unknown), a tenth for each doubling of its support; half of it all for
+        what has been replaced.
+        """
+        half_life = HALF_LIFE_DAYS.get(record.kind)
+        age = max((now - (record.updated_at or record.created_at)).total_seconds() / 86_400, 0.0)
+        fresh = 1.0 if half_life is None else 0.5 ** (age / half_life)
+        importance = 0.5 if record.importance is None else record.importance
+        worth = WORTH.get(record.kind, 1.0) * fresh + 0.25 * importance + 0.1 * math.log2(max(record.support, 1))
+        return worth / 2 if record.superseded_by is not None else worth
+
+    def merit(self, record: Record, now: datetime) -> tuple[bool, float, datetime]:
+        """Return by what records of the profile are ordered, the best greatest: pinned, valuable, new."""
+        return record.pinned, self.value(record, now), record.updated_at or record.created_at
+
+
+WORTH: Final = {"profile": 1.0, "fact": 0.8, "insight": 0.8, "event": 0.7, "summary": 0.6, "turn": 0.3}
+"""What a fresh record of a kind is worth; other kinds, which only people write, 1."""
 SUMMARISED: Final = 120
 """Tokens from which a span gets a summary of its own."""

@@ -164,6 +164,8 @@ class View:
                 mask &= time <= micros(where.until)
         if where.now is not None and self._first_expiry <= micros(where.now):
             mask &= rows["expires_at"] > micros(where.now)
+        if where.expired_by is not None:
+            mask &= rows["expires_at"] <= micros(where.expired_by)
         for key, value in (where.metadata or {}).items():
             holding, _ = self.postings.find(metadata_term(key, value), self.count)
             some = np.zeros(self.count, np.bool_)

@@ -1,0 +1,204 @@
+"""How memory ages: summaries roll up, events pass, what has expired goes, and a full memory keeps what matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from siltstone import Settings, TieredMemory
+from siltstone.protocols import Floats
+from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+
+CANARY = "heliotrope"
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    """The noon of a Monday."""
+    return FrozenClock("2024-05-06T12:00:00+00:00")
+
+
+def opened(clock: FrozenClock, location: str | Path = ":memory:", **settings: object) -> TieredMemory:
+    """Return a memory that waits for its vectors."""
+    chosen = Settings(embed_wait=5.0, **settings)  # type: ignore[arg-type]
+    return TieredMemory.open(
+        location, embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock, settings=chosen
+    )
+
+
+@pytest.fixture
+def memory(clock: FrozenClock) -> Iterator[TieredMemory]:
+    """A memory with short spans."""
+    with opened(clock, span_turns=8) as memory:
+        yield memory
+
+
+def talk(memory: TieredMemory, session: str, about: str, turns: int = 16) -> list[str]:
+    """Add a conversation of several spans about something."""
+    messages = []
+    for n in range(turns // 2):
+        messages.append(("user", f"Today we spent hour number {n} in the workshop with the {about} and some tools."))
+        messages.append(("assistant", f"What did you find out about the {about} in hour {n}, and what comes next?"))
+    return memory.add(messages, session_id=session)
+
+
+def levels(memory: TieredMemory) -> list[int]:
+    """Return the levels of all summaries."""
+    return sorted(record.level for record in memory.records(kinds="summary"))
+
+
+def test_summaries_roll_up_as_they_age(memory: TieredMemory, clock: FrozenClock) -> None:
+    """Spans become a session's summary when it is over, sessions a week's, weeks a month's; each within its budget."""
+    for day in range(10):
+        talk(memory, f"s{day}", f"boat engine {day}")
+        memory.consolidate()
+        clock.advance(days=1)
+    clock.advance(days=40)
+    memory.consolidate()
+    found = levels(memory)
+    assert (found.count(0), found.count(1), found.count(2), found.count(3)) == (20, 10, 2, 1)
+    by_id = {record.id: record for record in memory.records(kinds="summary")}
+    count = memory.token_counter.count
+    for record in by_id.values():
+        if record.level:
+            sources = [by_id[id] for id in record.source_ids]
+            assert {source.level for source in sources} == {record.level - 1}
+            assert count(record.text) <= max(sum(count(source.text) for source in sources) // 5, 24)
+    assert memory.consolidate().rows == ()
+    assert {hit.record.level for hit in memory.search("boat engine", kinds="summary", top_k=50)} == {0, 1, 2, 3}
+
+
+def test_the_summary_of_a_running_session_stays_within_its_budget(clock: FrozenClock) -> None:
+    """However long a session runs, its rolling summary keeps to ``Settings.summary_tokens``, and is one record."""
+    with opened(clock, span_turns=8, summary_tokens=60) as memory:
+        for n in range(12):
+            talk(memory, "s", f"violin {n}")
+            memory.consolidate()
+        (rolling,) = [record for record in memory.records(kinds="summary") if record.level == 1]
+        assert rolling.version > 2
+        assert memory.token_counter.count(rolling.text) <= 60
+
+
+def test_a_late_session_is_rolled_into_its_week(memory: TieredMemory, clock: FrozenClock) -> None:
+    """A week's summary is made again when another session of that week comes to light."""
+    talk(memory, "a", "kiln")
+    talk(memory, "b", "loom")
+    clock.advance(days=20)
+    memory.consolidate()
+    (week,) = [record for record in memory.records(kinds="summary") if record.level == 2]
+    memory.add(
+        [("user", f"In the garden shed we fixed plank {n} of the old greenhouse roof.") for n in range(16)],
+        session_id="c",
+        created_at="2024-05-07T12:00:00+00:00",
+    )
+    memory.consolidate()
+    (again,) = [record for record in memory.records(kinds="summary") if record.level == 2]
+    assert (again.id, again.version) == (week.id, 2)
+    assert len(again.source_ids) == 3
+
+
+def test_a_forgotten_session_leaves_nothing_in_any_summary(tmp_path: Path, clock: FrozenClock) -> None:
+    """Summaries of every level and facts that rested on a session are removed or made again without its words."""
+    folder = tmp_path / "m"
+    with opened(clock, folder, span_turns=8) as memory:
+        for name in ("a", "b", "c"):
+            talk(memory, name, CANARY if name == "b" else f"oak {name}")
+        memory.add([("user", f"I have a dog named {CANARY}. I live in Lisbon.")], session_id="b")
+        memory.add([("user", "I live in Lisbon.")], session_id="c")
+        clock.advance(days=60)
+        memory.consolidate()
+        assert any(CANARY in r.text for r in memory.records(kinds="summary") if r.level == 2)
+        memory.forget(session_id="b")
+        assert not [path for path in folder.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+        memory.consolidate()
+        assert levels(memory) == [0, 0, 0, 0, 1, 1, 2]
+        assert not any(CANARY in record.text for record in memory.records())
+        assert [r.text for r in memory.records(kinds="profile")] == ["I live in Lisbon"]
+    assert not [path for path in folder.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
+
+
+def test_events_leave_the_profile_when_they_have_passed(memory: TieredMemory, clock: FrozenClock) -> None:
+    """A trip stands in the profile until its day is over, and is found by search afterwards."""
+    memory.add([("user", "I'm flying to Kyoto on June 3. I live in Lisbon.")], session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    assert "Kyoto" in memory.context(sections=["profile"]).text
+    clock.advance(days=60)
+    text = memory.context(sections=["profile"]).text
+    assert "Kyoto" not in text
+    assert "Lisbon" in text
+    assert any("Kyoto" in hit.record.text for hit in memory.search("When did I fly to Kyoto?", kinds="event"))
+
+
+def test_what_has_expired_is_purged(memory: TieredMemory, clock: FrozenClock) -> None:
+    """An expired record is not read any more, and is taken out by the next run; a pinned one stays."""
+    gone = memory.remember("the door code is 4711", ttl=timedelta(days=1))
+    kept = memory.remember("the alarm code is 1234", ttl=timedelta(days=1), pinned=True)
+    clock.advance(days=2)
+    report = memory.consolidate()
+    assert [(row.action, row.ids) for row in report.rows] == [("expire", (gone,))]
+    assert [record.id for record in memory.records()] == [kept]
+
+
+def test_a_full_memory_keeps_what_matters(clock: FrozenClock) -> None:
+    """Over its capacity a user loses old turns first, then what is of little importance, never what is pinned."""
+    with opened(clock, capacity_records=50) as memory:
+        pinned = memory.remember("the name of the boat is Ibis", pinned=True, importance=0.0)
+        minor = memory.remember("a pelican flew by", importance=0.0)
+        major = memory.remember("allergic to penicillin", importance=1.0)
+        for day in range(60):
+            memory.add([("user", f"On day {day} it rained on the roof.")], session_id=f"s{day}")
+            clock.advance(days=1)
+        report = memory.consolidate()
+        assert report.count("evict") > 0
+        assert memory.stats().records <= 50
+        left = {record.id for record in memory.records()}
+        assert {pinned, major, minor} <= left
+        assert "day 59" in " ".join(record.text for record in memory.records())
+        assert not any("day 0 " in record.text for record in memory.records())
+        assert memory.consolidate().count("evict") == 0
+
+
+def test_capacity_in_bytes(tmp_path: Path, clock: FrozenClock) -> None:
+    """A limit in bytes is kept to in the same way."""
+    with opened(clock, tmp_path / "m", capacity_bytes=200_000) as memory:
+        for day in range(30):
+            memory.add([("user", f"On day {day}: " + "it rained on the roof. " * 400)], session_id=f"s{day}")
+            clock.advance(days=1)
+        for _ in range(5):
+            memory.consolidate()
+        assert sum(memory.stats().bytes.values()) <= 200_000
+        assert memory.stats().records > 5
+
+
+class SynonymEmbedder(HashEmbedder):
+    """An embedder that knows that an allergy is something that one is allergic to."""
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the vector of a text, ``(dim,)``."""
+        return super().embed_query(text.replace("I have a peanut allergy", "I'm allergic to peanuts"))
+
+
+def test_what_says_the_same_is_merged(clock: FrozenClock) -> None:
+    """Statements that words do not tell to be the same, but vectors do, become one; the others are its history."""
+    settings = Settings(embed_wait=5.0)
+    with TieredMemory.open(":memory:", embedder=SynonymEmbedder(), clock=clock, settings=settings) as memory:
+        first = memory.add([("user", "I'm allergic to peanuts.")], session_id="a")
+        clock.advance(hours=1)
+        memory.consolidate()
+        said = [("user", "I have a peanut allergy."), ("user", "I'm allergic to cashews.")]
+        second = memory.add(said, session_id="b")
+        clock.advance(hours=1)
+        report = memory.consolidate()
+        assert report.count("merge") == 1
+        kept, other, apart = (r for r in memory.records(kinds="profile") if r.topic == "user · health")
+        assert (kept.support, kept.source_ids) == (2, (first[0], second[0]))
+        assert (other.superseded_by, apart.superseded_by) == (kept.id, None)
+        assert other.text in [record.text for record in memory.history(kept.id)]
+        memory.forget(ids=first)
+        memory.consolidate()
+        left = [record.text for record in memory.records(kinds="profile") if record.valid_until is None]
+        assert sorted(left) == ["I have a peanut allergy", "I'm allergic to cashews"]
