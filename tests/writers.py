@@ -21,7 +21,9 @@ from siltstone.testing import HashEmbedder, WordCounter
 from siltstone.upkeep import backup, restore
 
 PROCESSES: ForkServerContext = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["siltstone.stores.folder"])  # what takes a second to import
+PROCESSES.set_forkserver_preload(  # what takes a second to import
+    ["pytest", "siltstone.memory", "siltstone.stores.folder", "siltstone.testing", "siltstone.upkeep"]
+)
 
 
 def add_some(folder: Path, name: str, user: str, count: int) -> None:

@@ -45,6 +45,7 @@ from .files.lock import FileLock
 from .files.log import Vanished, read_header, read_user, refused_in
 from .files.storefile import StoreFile, user_folder
 from .files.vectorfile import drop_others
+from .migrations.run import migrate
 from .reading import ReadingStore, check_user_id, counts
 from .table.plan import Refusals, refused_of
 from .table.table import HISTORY, Table
@@ -68,7 +69,8 @@ class FolderStore(ReadingStore):
     ``history``       how many earlier versions of an item are kept; what is behind them goes when it is much
 
     Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, or
-    for a folder that holds something else, ``StoreVersionError`` for a newer format.
+    for a folder that holds something else, ``StoreVersionError`` for a newer format. An older one is
+    migrated.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class FolderStore(ReadingStore):
         self._keeper: Thread | None = None
         _finish_restore(self._root, read_only=read_only, timeout=lock_timeout)
         _prepare(self._root, create=create and not read_only)
+        migrate(self._root, writable=not read_only, lock_timeout=lock_timeout)
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None

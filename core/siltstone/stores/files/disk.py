@@ -201,6 +201,12 @@ def replace(path: str, data: bytes) -> None:
     rename(new, path)
 
 
+def copy(path: str, target: str) -> None:
+    """Put a copy of a file in the place of another: the old or the new; on disk when it returns."""
+    file = File(path)
+    replace(target, file.read(0, file.size))
+
+
 def touch(path: str) -> None:
     """Make sure that a file is there; on disk when it returns."""
     with step("create", path):

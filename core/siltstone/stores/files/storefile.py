@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 import orjson
@@ -17,7 +18,8 @@ from ...protocols import Fingerprint
 from . import disk
 from .disk import File
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""Counts up with every change that an older release would misread; see ``migrations``."""
 NAME: Final = "STORE"
 _APART: Final = 4_096
 """Bytes from one copy to the other: more than a disk damages at once."""
@@ -50,12 +52,13 @@ def exists(folder: str) -> bool:
 
 def write(folder: str, store: StoreFile) -> None:
     """Replace the settings of a folder, atomically."""
-    document = {
-        "format": store.format,
-        "secret": store.secret.hex(),
-        "space": store.space,
-        "fingerprint": None if store.fingerprint is None else dataclasses.asdict(store.fingerprint),
-    }
+    fingerprint = None if store.fingerprint is None else dataclasses.asdict(store.fingerprint)
+    values = {"format": store.format, "secret": store.secret.hex(), "space": store.space, "fingerprint": fingerprint}
+    replace(folder, values)
+
+
+def replace(folder: str, document: Mapping[str, Any]) -> None:
+    """Replace ``STORE`` by a document of any format, atomically."""
     body = orjson.dumps(document)
     line = b"%08x %b\n" % (crc32(body), body)
     filler = b" " * (-len(line) % _APART - 1) + b"\n" if len(line) % _APART else b""
@@ -65,27 +68,40 @@ def write(folder: str, store: StoreFile) -> None:
 def read(folder: str) -> StoreFile:
     """Return the settings of a folder.
 
-    Raises ``StoreVersionError`` for a newer format, ``StoreCorruptedError`` when neither copy checks.
+    Raises ``StoreVersionError`` for a newer format and while a migration is under way, ``StoreCorruptedError`` when
+    neither copy checks.
     """
-    path = os.path.join(folder, NAME)
-    file = File(path)
-    lines = [line for line in file.read(0, file.size).split(b"\n") if line.strip()]
-    good = [body for line in lines if (body := _checked(line)) is not None]
-    if not good:
-        raise StoreCorruptedError(f"{path} is damaged in both copies; nothing was changed: restore it from a backup")
-    document = orjson.loads(good[0])
-    if document["format"] > FORMAT:
-        raise StoreVersionError(
-            f"{folder} has format {document['format']}, this release reads up to {FORMAT}: install a newer siltstone"
-        )
+    document, damaged = _read(folder)
+    if "step" in document:
+        raise StoreVersionError(f"{folder} is being migrated by another process; nothing was changed: retry")
     found = document["fingerprint"]
     return StoreFile(
         secret=bytes.fromhex(document["secret"]),
         space=document["space"],
         fingerprint=Fingerprint(**{**found, "probe": tuple(found["probe"])}) if found else None,
         format=document["format"],
-        damaged=len(good) < 2 or len(lines) > 2,
+        damaged=damaged,
     )
+
+
+def document(folder: str) -> dict[str, Any]:
+    """Return what ``STORE`` holds, of any format that is known. Raises like ``read``."""
+    return _read(folder)[0]
+
+
+def _read(folder: str) -> tuple[dict[str, Any], bool]:
+    path = os.path.join(folder, NAME)
+    file = File(path)
+    lines = [line for line in file.read(0, file.size).split(b"\n") if line.strip()]
+    good = [body for line in lines if (body := _checked(line)) is not None]
+    if not good:
+        raise StoreCorruptedError(f"{path} is damaged in both copies; nothing was changed: restore it from a backup")
+    found = orjson.loads(good[0])
+    if found["format"] > FORMAT:
+        raise StoreVersionError(
+            f"{folder} has format {found['format']}, this release reads up to {FORMAT}: install a newer siltstone"
+        )
+    return found, len(good) < 2 or len(lines) > 2
 
 
 def user_folder(root: str, user_id: str) -> str:
