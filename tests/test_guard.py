@@ -30,7 +30,13 @@ def test_no_text_can_leave_its_fence(text: str) -> None:
     assert without_injected(fence(neutral(text))).strip() == ""
 
 
-@pytest.mark.parametrize("name", ["query_str", "context_str", "question", "chat_history"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "query_str", "context_str", "context_msg", "existing_answer", "schema",  # LlamaIndex
+        "question", "context", "chat_history", "history", "input", "agent_scratchpad", "tool_names",  # LangChain
+    ],
+)  # fmt: skip
 def test_placeholders_of_templates_are_plain_words(name: str) -> None:
     """A memory that looks like a template's placeholder is not filled in."""
     safe = neutral(f"say {{{name}}} aloud")

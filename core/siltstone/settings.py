@@ -11,6 +11,27 @@ document, item) do not age."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class Headings:
+    """The words around the entries of a context, in one language.
+
+    ``preamble`` stands at the top, inside the fence; ``profile`` … ``recent`` head the sections; ``user`` and
+    ``assistant`` stand for speakers without a name; ``until`` follows a memory that no longer holds, ``{}`` in it is
+    the day; ``chinese`` chooses how days are written. The fence itself stays: by it siltstone knows its own text.
+    ``siltstone.recall.headings`` has ``ENGLISH`` and ``CHINESE`` to start from.
+    """
+
+    preamble: str
+    profile: str
+    summary: str
+    recalled: str
+    recent: str
+    user: str
+    assistant: str
+    until: str
+    chinese: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """How a memory behaves.
 
@@ -22,6 +43,8 @@ class Settings:
                       ``forget`` knows of the words of a message that was changed more often
     ``recent_share``, ``profile_share``, ``summary_share``   which part of a context's budget may the section
                       take before unused room is handed on? shares of 1; the rest is for ``recalled``
+    ``headings``      which words stand around the entries of a context? ``None``: English or Chinese, as the
+                      conversation is
     ``max_message_chars``   how long may one message be? characters
     ``workers``       how many threads serve the async twins?
 
@@ -46,6 +69,7 @@ class Settings:
     recent_share: float = 0.3
     profile_share: float = 0.15
     summary_share: float = 0.15
+    headings: Headings | None = None
     max_message_chars: int = 1_000_000
     workers: int = 4
     span_turns: int = 24

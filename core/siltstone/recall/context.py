@@ -16,13 +16,13 @@ from typing import Final
 from ..errors import InvalidInputError
 from ..protocols import TokenCounter
 from ..records import TURN_PREFIX, Context, Hit, Message, Record, Section, message_id
-from ..settings import Settings
+from ..settings import Headings, Settings
 from ..text.exchanges import cost_of_calls
 from ..text.guard import neutral
 from ..text.language import is_chinese
 from ..text.sentences import cut
 from .entries import exchanges, listed, recalled
-from .headings import CHINESE, ENGLISH, Headings
+from .headings import CHINESE, ENGLISH
 from .packing import SECTIONS, Packing
 
 SCORE_GAP: Final = 8.0
@@ -53,7 +53,8 @@ def build_context(
     ``recent``     turns of the running session, oldest first; the newest exchanges that fit are kept
     ``earlier``    how many messages the running session holds before those: they are counted as omitted
     ``exclude_ids``   records and messages that are left out, a turn by its message's id too
-    ``headings``   the words around the entries; ``None`` takes English or Chinese, as the conversation is
+    ``headings``   the words around the entries; ``None`` takes those of the settings, or else English or Chinese, as
+                   the conversation is
 
     Raises ``InvalidInputError`` for a budget under one token. O(entries), each counted once.
     """
@@ -66,7 +67,7 @@ def build_context(
     recent = [
         message for message in recent if message.id is None or not _excluded(exclude_ids, TURN_PREFIX + message.id)
     ]
-    words = headings or (CHINESE if _in_chinese(recent, hits, profile) else ENGLISH)
+    words = headings or settings.headings or (CHINESE if _in_chinese(recent, hits, profile) else ENGLISH)
     packing = Packing(counter, max_tokens, words)
     worthy = [hit for hit in hits if hit.score >= hits[0].score - SCORE_GAP]
     packing.omitted["score"] = len(hits) - len(worthy)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..records import TURN_PREFIX, Hit, Message, Record
+from ..settings import Headings
 from ..text.exchanges import groups
 from ..text.guard import neutral
 from ..text.keys import date_words, text_hash
-from .headings import Headings
 
 Mark = tuple[str, int]
 """Who said it (empty for records that are not turns) and the hash of the words: equal marks say the same."""

@@ -1,32 +1,11 @@
-"""The words around the entries of a context, per language. Any other language: make your own ``Headings``."""
+"""The words around the entries of a context in English and Chinese; ``Settings.headings`` replaces them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from ..settings import Headings
 from ..text.guard import PREAMBLES
-
-
-@dataclass(frozen=True, kw_only=True)
-class Headings:
-    """One language's words.
-
-    ``preamble`` stands at the top; ``profile`` … ``recent`` head the sections; ``user`` and ``assistant`` stand for
-    speakers without a name; ``until`` follows a memory that no longer holds, ``{}`` in it is the day; ``chinese``
-    chooses how days are written.
-    """
-
-    preamble: str
-    profile: str
-    summary: str
-    recalled: str
-    recent: str
-    user: str
-    assistant: str
-    until: str
-    chinese: bool = False
-
 
 ENGLISH: Final = Headings(
     preamble=PREAMBLES[0],

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ..protocols import TokenCounter
+from ..settings import Headings
 from ..text.exchanges import cost_of_calls
 from ..text.guard import fence
 from ..text.sentences import CHARACTERS_PER_TOKEN
 from .entries import Entry
-from .headings import Headings
 
 SECTIONS: Final = ("profile", "summary", "recalled", "recent")
 _LEAST: Final = 4  # tokens: with less room than this, no further entry is looked at
