@@ -309,6 +309,32 @@ def test_bench_prints_a_table_and_json(sh: Shell, tmp_path: Path) -> None:
     assert all(word in again.out for word in ("hit@1", "R@10", "places", "context()", "+0.000"))
     assert sh("bench", "custom", str(tmp_path / "none.jsonl")).code == 1
     assert sh("bench", "custom", str(file), "--budget", "many").code == 2
+    assert sh("bench", "custom", str(file), "--top-k", "0..3").code == 2
+    assert sh("bench", "custom", str(file), "--distractors", "1").code == 1
+    assert sh("bench", "else", str(file)).code == 2
+
+
+def test_bench_compares_embedders_in_one_table(sh: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several embedders stand side by side, each compared with the first, at the depths asked for, and are drawn."""
+    file = tmp_path / "mine.jsonl"
+    lines = [
+        {"id": "m1", "role": "user", "content": "I moved to Lisbon.", "created_at": "2024-05-06T09:00:00Z"},
+        {"question": "Where did I move?", "gold": ["m1"]},
+    ]
+    file.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    twice = ("bench", "custom", str(file), "--embedder", "default", "--embedder", "default", "--top-k", "3..5")
+
+    ran = sh(*twice)
+
+    assert ran.code == 0, ran.err
+    assert all(word in ran.out for word in ("side by side", "R@3", "R@4", "R@5", "against", "+0.000"))
+    assert len(sh(*twice, "--json").json["runs"]) == 2
+    assert sh(*twice, "--store", str(tmp_path / "kept")).code == 2
+    monkeypatch.delitem(sys.modules, "siltstone.evaluate.plot", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    refused = sh(*twice, "--plot", str(tmp_path / "pictures"))
+    assert refused.code == 1
+    assert 'pip install "siltstone[plot]"' in refused.err
 
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:

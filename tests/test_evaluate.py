@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,10 +12,10 @@ import pytest
 from siltstone import InvalidInputError, NotFoundError
 from siltstone.evaluate import custom, locomo, madial, memorybank
 from siltstone.evaluate.metrics import Judged, interval, judge, paired
-from siltstone.evaluate.report import by_budget, by_category, cost, difference, from_json, to_json, without
+from siltstone.evaluate.report import by_budget, by_category, cost, difference, from_json, title, to_json, without
 from siltstone.evaluate.run import measure, steps
 from siltstone.evaluate.watch import Remembered
-from siltstone.testing import HashEmbedder
+from siltstone.testing import HashEmbedder, OverlapReranker
 
 LOCOMO = [
     {
@@ -220,6 +221,65 @@ def test_a_run_measures_search_adding_and_context(tmp_path: Path) -> None:
     tight, roomy = by_budget(run)
     assert tight.tokens <= 60
     assert roomy.recall.mean == 1
+
+
+def test_recall_is_looked_at_where_it_is_asked_for(tmp_path: Path) -> None:
+    """Cuts are the run's own, and two runs are compared at those that both have."""
+    benchmark = custom.load(_custom(tmp_path))
+    few = measure(benchmark, tmp_path / "a", embedder=HashEmbedder(), cuts=(1, 3))
+    many = measure(benchmark, tmp_path / "b", embedder=HashEmbedder())
+
+    assert list(by_category(few)[-1].figures) == ["hit@1", "R@1", "R@3"]
+    assert max((rank for judged in few.questions for rank in judged.ranks), default=0) <= 3
+    assert list(difference(few, many)) == ["hit@1", "R@1", "R@3"]
+
+
+def test_distractors_are_stored_and_answer_nothing(tmp_path: Path) -> None:
+    """Units of the other haystacks stand beside each one's own, in sessions of their own and before the question."""
+    benchmark = custom.load(_custom(tmp_path))
+
+    crowded = benchmark.distracted(2)
+
+    first, second = crowded.haystacks
+    assert [unit.id for unit in first.distractors] == ["李梅/m1", "李梅/m2"]
+    assert first.asked_at == benchmark.haystacks[0].asked_at
+    assert all(unit.time <= first.asked_at for unit in first.distractors)
+    assert [(session, len(turns)) for session, turns in first.sessions()] == [("may", 2), ("李梅/李梅", 2)]
+    assert [unit.id for unit in second.distractors] == ["default/m1", "default/m2"]
+    run = measure(crowded, tmp_path / "store", embedder=HashEmbedder())
+    assert cost(run).adds == 9
+    assert by_category(run)[-1].questions == 3
+    with pytest.raises(InvalidInputError, match="have 2 units to distract with, not 3"):
+        benchmark.distracted(3)
+
+
+def test_a_reranker_is_measured_too(tmp_path: Path) -> None:
+    """A run with a reranker says so, and its order is the reranker's as much as ours."""
+    run = measure(
+        custom.load(_custom(tmp_path)), tmp_path / "store", embedder=HashEmbedder(), reranker=OverlapReranker()
+    )
+
+    assert run.reranker == OverlapReranker().name
+    assert title(run).endswith(f"reranked by {run.reranker}")
+    assert by_category(run)[-1].figures["hit@1"].mean == 1
+
+
+def test_runs_are_drawn(tmp_path: Path) -> None:
+    """Each picture is a PNG: depth always, categories and budgets where there are some."""
+    pytest.importorskip("matplotlib")
+    from siltstone.evaluate.plot import plot
+
+    benchmark = custom.load(_custom(tmp_path))
+    run = measure(benchmark, tmp_path / "store", embedder=HashEmbedder(), budgets=(60, 500))
+    plain = dataclasses.replace(
+        run, questions=tuple(dataclasses.replace(judged, category="") for judged in run.questions), contexts=()
+    )
+
+    drawn = plot([run, plain], tmp_path / "pictures" / "new")
+
+    assert [path.name for path in drawn] == ["depth.png", "categories.png", "budget.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
+    assert [path.name for path in plot([plain], tmp_path / "pictures")] == ["depth.png"]
 
 
 def test_a_run_survives_json_and_compares_with_itself(tmp_path: Path) -> None:

@@ -30,9 +30,8 @@ app = typer.Typer(
 )
 OF_A_USER = (demo, add, remember, search, context, sessions, show, stats, forget, export, import_)
 OF_A_STORE = (reembed, backup, restore, audit)
-for command in (*OF_A_USER, *OF_A_STORE):
+for command in (*OF_A_USER, *OF_A_STORE, bench):
     app.command(command.__name__.rstrip("_"))(command)
-app.add_typer(bench, name="bench")
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,121 +12,79 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import AsJson
-from .output import note, progress, show_table, table, write_json
+from .output import note, progress, write_json
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..evaluate.cases import Benchmark
-    from ..evaluate.metrics import Interval
-    from ..evaluate.report import Row
     from ..evaluate.run import Run
-
-bench = typer.Typer(
-    help="Measure recall by turn, the cost of a search and of adding, and what a context holds.",
-    no_args_is_help=True,
-)
-
-Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--embedder", metavar="MODEL", help="Embedding model; repeat to compare several. The embedded one if left out."
-    ),
-]
-Budgets = Annotated[
-    str, typer.Option("--budget", metavar="N,N,…", help="Also measure context() at these token budgets.")
-]
-Split = Annotated[str, typer.Option("--split", metavar="PART", help="all, or every other haystack: a or b.")]
-Keep = Annotated[
-    Path | None,
-    typer.Option("--store", metavar="FOLDER", help="New folder to keep the store in; a temporary one if left out."),
-]
-Vectors = Annotated[
-    Path | None,
-    typer.Option(
-        "--vectors", metavar="FOLDER", help="Folder of vectors to reuse, so that repeated runs embed nothing."
-    ),
-]
-Baseline = Annotated[
-    Path | None,
-    typer.Option("--baseline", metavar="FILE", help="An earlier --json output to compare with, by paired bootstrap."),
-]
+    from ..protocols import Reranker
 
 
-@bench.command()
-def locomo(
-    path: Annotated[Path, typer.Argument(help="LoCoMo JSON file.")],
-    embedder: Models = None,
-    budget: Budgets = "",
-    split: Split = "all",
-    baseline: Baseline = None,
-    vectors: Vectors = None,
-    store: Keep = None,
+class Data(str, enum.Enum):
+    """The data sets."""
+
+    locomo = "locomo"
+    memorybank = "memorybank"
+    madial = "madial"
+    custom = "custom"
+
+
+class Split(str, enum.Enum):
+    """Which haystacks are asked: choose on one half, report the other."""
+
+    all = "all"
+    a = "a"
+    b = "b"
+
+
+def bench(
+    data: Annotated[Data, typer.Argument(help="The data set, or custom for your own.")],
+    path: Annotated[Path, typer.Argument(help="Its file; for memorybank its folder.")],
+    embedder: Annotated[
+        list[str] | None,
+        typer.Option("--embedder", metavar="MODEL", help="Embedding model, or 'default'; repeat to compare several."),
+    ] = None,
+    reranker: Annotated[
+        str | None, typer.Option("--reranker", metavar="MODEL", help="Model that orders the first 50 results anew.")
+    ] = None,
+    top_k: Annotated[
+        str, typer.Option("--top-k", metavar="N,N | N..N", help="How many results recall is looked at.")
+    ] = "5,10,20",
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="N,N,…", help="Also measure context() at these token budgets.")
+    ] = "",
+    distractors: Annotated[
+        int, typer.Option("--distractors", metavar="N", min=0, help="Store N units of other haystacks beside each.")
+    ] = 0,
+    split: Annotated[Split, typer.Option("--split", help="All haystacks, or every other one.")] = Split.all,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline", metavar="FILE", help="An earlier --json output to compare with, by paired bootstrap."
+        ),
+    ] = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            "--vectors", metavar="FOLDER", help="Folder of vectors to reuse, so that repeated runs embed nothing."
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="FOLDER", help="New folder to keep the store in; a temporary one if left out."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FOLDER", help="Also draw the figures, as PNG (needs matplotlib).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """LoCoMo (English): find the turns that answer a question, in months of chat.
+    """Measure recall by unit, the cost of a search and of adding, and what a context holds.
 
     \b
-    siltstone bench locomo locomo10.json --budget 500,1000,2000,4000
-    """
-    from ..evaluate.locomo import load
-
-    _run(load(path), embedder, budget, split, baseline, vectors, store, as_json)
-
-
-@bench.command()
-def memorybank(
-    folder: Annotated[Path, typer.Argument(help="Folder of memory_bank_cn.json and gold_cn.jsonl.")],
-    embedder: Models = None,
-    budget: Budgets = "",
-    split: Split = "all",
-    baseline: Baseline = None,
-    vectors: Vectors = None,
-    store: Keep = None,
-    as_json: AsJson = False,
-) -> None:
-    """MemoryBank (Chinese): find the exchange with an assistant that a question is about.
-
-    \b
-    siltstone bench memorybank memorybank/
-    """
-    from ..evaluate.memorybank import load
-
-    _run(load(folder), embedder, budget, split, baseline, vectors, store, as_json)
-
-
-@bench.command()
-def madial(
-    path: Annotated[Path, typer.Argument(help="MADial JSON file.")],
-    embedder: Models = None,
-    budget: Budgets = "",
-    baseline: Baseline = None,
-    vectors: Vectors = None,
-    store: Keep = None,
-    as_json: AsJson = False,
-) -> None:
-    """MADial (Chinese): find the notes that a dialogue brings to mind.
-
-    \b
-    siltstone bench madial zh-dev.json --json
-    """
-    from ..evaluate.madial import load
-
-    _run(load(path), embedder, budget, "all", baseline, vectors, store, as_json)
-
-
-@bench.command()
-def custom(
-    path: Annotated[Path, typer.Argument(help="JSON Lines file of messages, notes and questions.")],
-    embedder: Models = None,
-    budget: Budgets = "",
-    split: Split = "all",
-    baseline: Baseline = None,
-    vectors: Vectors = None,
-    store: Keep = None,
-    as_json: AsJson = False,
-) -> None:
-    """Your own data: lines of messages or notes with ids, and questions with the ids that answer them.
+    locomo      English, months of chat: the turns that answer a question
+    memorybank  Chinese, talk with an assistant: the exchange that is meant
+    madial      Chinese: the notes that a dialogue brings to mind
+    custom      your own JSON Lines:
 
     \b
     {"id": "m1", "role": "user", "content": "I moved to Lisbon.",
@@ -135,49 +94,70 @@ def custom(
     {"question": "Where does Alice live?", "gold": ["m1"], "category": "places"}
 
     Each on one line. "name", "kind", "category", "session_id" may be left out; "user" makes a haystack per user.
+    With several embedders the others are compared with the first.
 
     \b
-    siltstone bench custom mine.jsonl
+    siltstone bench custom mine.jsonl --budget 500,1000,2000,4000
+    siltstone bench locomo locomo10.json --embedder default --embedder sentence-transformers:BAAI/bge-m3
     """
-    from ..evaluate.custom import load
-
-    _run(load(path), embedder, budget, split, baseline, vectors, store, as_json)
-
-
-def _run(
-    benchmark: Benchmark,
-    embedders: list[str] | None,
-    budget: str,
-    split: str,
-    baseline: Path | None,
-    vectors: Path | None,
-    store: Path | None,
-    as_json: bool,
-) -> None:
     from ..evaluate.report import difference, from_json, to_json
+    from ..models.resolve import resolve_reranker
+    from .figures import show_comparison, show_difference, show_run
 
-    if split not in ("all", "a", "b"):
-        raise typer.BadParameter("is all, a or b", param_hint="--split")
-    budgets = _numbers(budget)
+    cuts, budgets = _numbers(top_k, "--top-k"), _numbers(budget, "--budget")
+    if not cuts:
+        raise typer.BadParameter("names no number of results", param_hint="--top-k")
+    draw = _drawing() if plot is not None else None
     earlier = from_json(baseline) if baseline is not None else None
-    part = benchmark.part(split)
-    specs: Sequence[str | None] = embedders or [None]
-    runs = [_measure(part, spec, budgets, vectors, store) for spec in specs]
-    compared = [difference(run, earlier) for run in runs] if earlier is not None else []
+    part = _load(data, path).part(split.value).distracted(distractors)
+    second = resolve_reranker(reranker)
+    specs = embedder or ["default"]
+    if store is not None and len(specs) > 1:
+        raise typer.BadParameter("keeps the store of one embedder", param_hint="--store")
+    runs = [_measure(part, spec, second, cuts, budgets, vectors, store) for spec in specs]
+    other = earlier or (runs[0] if len(runs) > 1 else None)
+    compared = [difference(run, other) if other is not None and run is not other else {} for run in runs]
+    if draw is not None and plot is not None:
+        for picture in draw(runs, plot):
+            note(f"drew {picture}")
     if as_json:
-        documents = [{**to_json(run), "split": split} for run in runs]
-        for document, change in zip(documents, compared, strict=False):
-            document["difference"] = change
+        documents = [{**to_json(run), "split": split.value, "distractors": distractors} for run in runs]
+        for document, change in zip(documents, compared, strict=True):
+            if change:
+                document["difference"] = change
         write_json(documents[0] if len(documents) == 1 else {"runs": documents})
         return
     for run in runs:
-        _print(run)
-    for run, change in zip(runs, compared, strict=False):
-        show_table(_difference_table(run, change))
+        show_run(run)
+    if len(runs) > 1:
+        show_comparison(runs)
+    for run, change in zip(runs, compared, strict=True):
+        if change:
+            show_difference(run, other or run, change)
+
+
+def _load(data: Data, path: Path) -> Benchmark:
+    from ..evaluate import custom, locomo, madial, memorybank
+
+    loaders = {Data.locomo: locomo.load, Data.memorybank: memorybank.load, Data.madial: madial.load}
+    return loaders.get(data, custom.load)(path)
+
+
+def _drawing() -> Callable[[Sequence[Run], Path], list[Path]]:
+    """Return what draws; without matplotlib this fails before anything is measured."""
+    from ..evaluate.plot import plot
+
+    return plot
 
 
 def _measure(
-    benchmark: Benchmark, spec: str | None, budgets: list[int], vectors: Path | None, store: Path | None
+    benchmark: Benchmark,
+    spec: str,
+    reranker: Reranker | None,
+    cuts: list[int],
+    budgets: list[int],
+    vectors: Path | None,
+    store: Path | None,
 ) -> Run:
     import dataclasses
 
@@ -185,7 +165,7 @@ def _measure(
     from ..evaluate.watch import Remembered
     from ..models.resolve import resolve_embedder
 
-    embedder = resolve_embedder(spec)
+    embedder = resolve_embedder(None if spec == "default" else spec)
     cache = Remembered(embedder, vectors) if vectors is not None else None
     total, done = steps(benchmark, budgets), 0
     with _place(store) as location, progress(benchmark.name) as move:
@@ -195,7 +175,15 @@ def _measure(
             done += amount
             move(done, total)
 
-        run = measure(benchmark, location, embedder=cache or embedder, budgets=budgets, step=step)
+        run = measure(
+            benchmark,
+            location,
+            embedder=cache or embedder,
+            reranker=reranker,
+            cuts=cuts,
+            budgets=budgets,
+            step=step,
+        )
     if cache is not None:
         cache.save()
         run = dataclasses.replace(run, cached=cache.reused)
@@ -213,64 +201,15 @@ def _place(store: Path | None) -> Iterator[Path]:
             yield Path(folder) / "store"
 
 
-def _numbers(text: str) -> list[int]:
+def _numbers(text: str, option: str) -> list[int]:
+    """Read ``5,10,20`` or ``3..10``."""
     try:
-        return [int(part) for part in text.split(",") if part.strip()]
+        found: list[int] = []
+        for part in filter(None, text.replace(" ", "").split(",")):
+            first, _, last = part.partition("..")
+            found += range(int(first), int(last or first) + 1)
+        if min(found, default=1) < 1:
+            raise ValueError
     except ValueError as exc:
-        raise typer.BadParameter("is a list of numbers, e.g. 500,1000,2000", param_hint="--budget") from exc
-
-
-def _print(run: Run) -> None:
-    from ..evaluate.locomo import ADVERSARIAL
-    from ..evaluate.report import OVERALL, by_budget, by_category, cost, without
-
-    rows = by_category(run)
-    if any(row.category == ADVERSARIAL for row in rows):
-        rows.insert(-1, without(run, ADVERSARIAL))
-    title = f"{run.benchmark}, {run.embedder}"
-    show_table(_figures_table(title, [row for row in rows if row.questions or row.category == OVERALL]))
-    spent = cost(run)
-    made = table(("cost", "value"))
-    made.add_row("search, ms (p50 / p95)", f"{spent.search_p50:.1f} / {spent.search_p95:.1f}")
-    if spent.cached:
-        made.add_row("vectors from the cache", f"{spent.cached} (so searches and adds seem quick)")
-    else:
-        made.add_row("  of which the query's embedding (p50)", f"{spent.query_p50:.1f}")
-        made.add_row("adds per second", f"{spent.adds_per_second:.0f} ({spent.adds} units)")
-        made.add_row("  share of it in the embedder", f"{spent.embedder_share:.0%}")
-    show_table(made)
-    if run.contexts:
-        made = table(
-            ("budget", "evidence recall", "95%", "tokens", "ms p50", "ms p95"),
-            title="context()",
-            right=("budget", "tokens", "ms p50", "ms p95"),
-        )
-        for held in by_budget(run):
-            figures = (f"{held.tokens:.0f}", f"{held.ms_p50:.1f}", f"{held.ms_p95:.1f}")
-            made.add_row(str(held.budget), f"{held.recall.mean:.3f}", _bounds(held.recall), *figures)
-        show_table(made)
-    note(f"How: {run.how}. Intervals: 95%, bootstrap over haystacks.")
-
-
-def _figures_table(title: str, rows: list[Row]) -> Table:
-    measures = list(rows[0].figures)
-    made = table(("category", "n", *measures), title=title, right=("n", *measures))
-    made.columns[0].no_wrap = True
-    for row in rows:
-        made.add_row(row.category, str(row.questions), *(f"{figure.mean:.3f}" for figure in row.figures.values()))
-    made.add_row("  95%", "", *(_bounds(figure) for figure in rows[-1].figures.values()))
-    return made
-
-
-def _difference_table(run: Run, change: dict[str, Interval]) -> Table:
-    made = table(("measure", "difference", "95%", ""), title=f"{run.embedder} against the baseline")
-    for name, figure in change.items():
-        clear = figure.low > 0 or figure.high < 0
-        made.add_row(
-            name, f"{figure.mean:+.3f}", f"{figure.low:+.3f} to {figure.high:+.3f}", "" if clear else "may be chance"
-        )
-    return made
-
-
-def _bounds(figure: Interval) -> str:
-    return "–".join(f"{bound:.3f}".removeprefix("0") for bound in (figure.low, figure.high))
+        raise typer.BadParameter("is a list of positive numbers, e.g. 5,10,20 or 3..10", param_hint=option) from exc
+    return sorted(set(found))

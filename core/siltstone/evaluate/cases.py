@@ -6,7 +6,7 @@ Gold ids live beside the texts and are never given to a memory: some data sets l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..errors import InvalidInputError
@@ -43,28 +43,37 @@ class Question:
 
 @dataclass(frozen=True)
 class Haystack:
-    """One user's memory and the questions asked of it."""
+    """One user's memory and the questions asked of it.
+
+    ``distractors`` are stored beside the units, and answer nothing.
+    """
 
     name: str
     units: tuple[Unit, ...]
     questions: tuple[Question, ...]
+    distractors: tuple[Unit, ...] = ()
 
     @property
     def asked_at(self) -> datetime:
         """The time of the newest unit: questions are asked right after it."""
         return max(unit.time for unit in self.units)
 
+    @property
+    def stored(self) -> tuple[Unit, ...]:
+        """All that the memory is given."""
+        return self.units + self.distractors
+
     def sessions(self) -> Iterator[tuple[str, list[Unit]]]:
         """Yield the turns by session, in order of first appearance."""
         found: dict[str, list[Unit]] = {}
-        for unit in self.units:
+        for unit in self.stored:
             if unit.kind is None:
                 found.setdefault(unit.session_id or self.name, []).append(unit)
         yield from found.items()
 
     def notes(self) -> Iterator[Unit]:
         """Yield the units that are not turns."""
-        return (unit for unit in self.units if unit.kind is not None)
+        return (unit for unit in self.stored if unit.kind is not None)
 
 
 @dataclass(frozen=True)
@@ -89,3 +98,33 @@ class Benchmark:
         """
         step = {"all": slice(None), "a": slice(0, None, 2), "b": slice(1, None, 2)}[split]
         return Benchmark(self.name, self.haystacks[step], self.how)
+
+    def distracted(self, number: int) -> Benchmark:
+        """Return the benchmark with ``number`` units of the other haystacks beside those of each.
+
+        They keep their order and sessions, and end when the haystack does. Raises ``InvalidInputError`` where the
+        others have fewer.
+        """
+        if number < 1:
+            return self
+        haystacks = tuple(
+            replace(haystack, distractors=tuple(self._others(haystack)[:number])) for haystack in self.haystacks
+        )
+        if (fewest := min(len(haystack.distractors) for haystack in haystacks)) < number:
+            raise InvalidInputError(
+                f"the other haystacks of this {self.name} data have {fewest} units to distract with, not {number}"
+            )
+        return replace(self, haystacks=haystacks, how=f"{self.how}; {number} units of other haystacks beside them")
+
+    def _others(self, haystack: Haystack) -> list[Unit]:
+        return [
+            replace(
+                unit,
+                id=f"{other.name}/{unit.id}",
+                session_id=f"{other.name}/{unit.session_id or other.name}" if unit.kind is None else None,
+                time=unit.time + (haystack.asked_at - other.asked_at),
+            )
+            for other in self.haystacks
+            if other is not haystack
+            for unit in other.units
+        ]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidInputError
 
 CUTS: Final = (5, 10, 20)
+"""Numbers of results at which recall is looked at, unless others are asked for."""
 RESAMPLES: Final = 10_000
 _SEED: Final = 20240501
 
@@ -20,7 +21,7 @@ _SEED: Final = 20240501
 class Judged:
     """How one question went: its haystack and category, the number of gold units, and where they ranked.
 
-    ``ranks`` are the 1-based places of the gold units found among the first ``max(CUTS)``, ascending.
+    ``ranks`` are the 1-based places of the gold units found among the first results looked at, ascending.
     """
 
     haystack: str
@@ -46,10 +47,10 @@ class Interval:
     high: float
 
 
-def judge(haystack: str, category: str, gold: frozenset[str], ranking: Sequence[str]) -> Judged:
-    """Return where the gold units stand in a ranking of unit ids, best first; repeats count once."""
+def judge(haystack: str, category: str, gold: frozenset[str], ranking: Sequence[str], depth: int = max(CUTS)) -> Judged:
+    """Return where the gold units stand among the first ``depth`` of a ranking of unit ids; repeats count once."""
     places = enumerate(dict.fromkeys(ranking), 1)
-    return Judged(haystack, category, len(gold), tuple(p for p, unit in places if unit in gold and p <= max(CUTS)))
+    return Judged(haystack, category, len(gold), tuple(p for p, unit in places if unit in gold and p <= depth))
 
 
 def interval(values: Sequence[float], groups: Sequence[str]) -> Interval:

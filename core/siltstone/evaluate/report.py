@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -13,13 +12,10 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from .files import read_json
-from .metrics import CUTS, Interval, Judged, interval, paired
+from .metrics import Interval, Judged, interval, paired
 from .run import Evidence, Run
 
-MEASURES: Final[Mapping[str, Callable[[Judged], float]]] = {
-    "hit@1": Judged.hit,
-    **{f"R@{k}": partial(Judged.recall, k=k) for k in CUTS},
-}
+Measures = Mapping[str, Callable[[Judged], float]]
 OVERALL: Final = "all"
 
 
@@ -60,16 +56,33 @@ class BudgetRow:
     ms_p95: float
 
 
+def measures(*runs: Run) -> Measures:
+    """Return what can be said of each question of all these runs: hit@1, and recall at the cuts that they share."""
+    cuts = [cut for cut in runs[0].cuts if all(cut <= max(run.cuts) for run in runs)]
+    return {"hit@1": Judged.hit, **{f"R@{k}": partial(Judged.recall, k=k) for k in cuts}}
+
+
+def title(run: Run) -> str:
+    """Return what was measured: the data and the models."""
+    return f"{run.benchmark}, {run.embedder}" + (f", reranked by {run.reranker}" if run.reranker else "")
+
+
+def overall(run: Run) -> Row:
+    """Return the row of all questions."""
+    return _row(OVERALL, list(run.questions), measures(run))
+
+
 def by_category(run: Run) -> list[Row]:
     """Return a row per category, in order of name, and one of all questions at the end."""
     categories = sorted({judged.category for judged in run.questions if judged.category})
     chosen = [(name, [j for j in run.questions if j.category == name]) for name in categories]
-    return [_row(name, questions) for name, questions in [*chosen, (OVERALL, list(run.questions))]]
+    return [*(_row(name, questions, measures(run)) for name, questions in chosen), overall(run)]
 
 
 def without(run: Run, category: str) -> Row:
     """Return the row of all questions but one category's."""
-    return _row(f"{OVERALL} but {category}", [judged for judged in run.questions if judged.category != category])
+    others = [judged for judged in run.questions if judged.category != category]
+    return _row(f"{OVERALL} but {category}", others, measures(run))
 
 
 def cost(run: Run) -> Cost:
@@ -106,7 +119,7 @@ def difference(ours: Run, theirs: Run) -> dict[str, Interval]:
     groups = [judged.haystack for judged in ours.questions]
     return {
         name: paired([value(j) for j in ours.questions], [value(j) for j in theirs.questions], groups)
-        for name, value in MEASURES.items()
+        for name, value in measures(ours, theirs).items()
     }
 
 
@@ -115,6 +128,7 @@ def to_json(run: Run) -> dict[str, Any]:
     return {
         "benchmark": run.benchmark,
         "embedder": run.embedder,
+        "reranker": run.reranker,
         "how": run.how,
         "figures": {row.category: {"questions": row.questions, **_plain(row.figures)} for row in by_category(run)},
         "cost": asdict(cost(run)),
@@ -129,18 +143,13 @@ def from_json(path: str | Path) -> Run:
         values = dict(data["run"])
         values["questions"] = tuple(Judged(**{**j, "ranks": tuple(j["ranks"])}) for j in values["questions"])
         values["contexts"] = tuple(Evidence(**evidence) for evidence in values["contexts"])
-        values.update((name, tuple(values[name])) for name in ("search_ms", "query_ms"))
+        values.update((name, tuple(values[name])) for name in ("search_ms", "query_ms", "cuts") if name in values)
         return Run(**values)
 
 
-def write_json(run: Run) -> str:
-    """Return the JSON text of a run."""
-    return json.dumps(to_json(run), ensure_ascii=False)
-
-
-def _row(name: str, questions: list[Judged]) -> Row:
+def _row(name: str, questions: list[Judged], chosen: Measures) -> Row:
     groups = [judged.haystack for judged in questions]
-    figures = {measure: interval([value(j) for j in questions], groups) for measure, value in MEASURES.items()}
+    figures = {measure: interval([value(j) for j in questions], groups) for measure, value in chosen.items()}
     return Row(name, len(questions), figures)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ..memory import TieredMemory
-from ..protocols import Embedder
+from ..protocols import Embedder, Reranker
 from ..records import TURN_PREFIX, Hit, Message
 from ..settings import Settings
 from .cases import Benchmark, Haystack, Unit
@@ -44,6 +44,8 @@ class Run:
                        waited for its vectors
     ``cached``         vectors that came from a cache, so that the speed of adding says nothing
     ``contexts``       what the contexts held, by budget
+    ``reranker``       the model that ordered the first results anew, if any
+    ``cuts``           the numbers of results at which recall is looked at
     """
 
     benchmark: str
@@ -57,12 +59,14 @@ class Run:
     embed_seconds: float
     cached: int = 0
     contexts: tuple[Evidence, ...] = ()
+    reranker: str | None = None
+    cuts: tuple[int, ...] = CUTS
 
 
 def steps(benchmark: Benchmark, budgets: Iterable[int] = ()) -> int:
     """Return how often a run reports progress: once per unit, question and context."""
     asked = sum(len(haystack.questions) for haystack in benchmark.haystacks)
-    return sum(len(haystack.units) for haystack in benchmark.haystacks) + asked * (1 + len(tuple(budgets)))
+    return sum(len(haystack.stored) for haystack in benchmark.haystacks) + asked * (1 + len(tuple(budgets)))
 
 
 def measure(
@@ -70,12 +74,15 @@ def measure(
     location: str | Path,
     *,
     embedder: Embedder,
+    reranker: Reranker | None = None,
+    cuts: Sequence[int] = CUTS,
     budgets: Iterable[int] = (),
     step: Step = lambda done: None,
 ) -> Run:
     """Store every haystack as a user of a new store at ``location``, then ask its questions.
 
-    ``budgets`` are the token budgets of ``context()`` to be measured too; ``step`` is told how much was done.
+    ``cuts`` are the numbers of results at which recall is looked at, ``budgets`` the token budgets of ``context()``
+    to be measured too; ``step`` is told how much was done.
     """
     embedder.embed_query("a question, so that loading the model is not timed")
     watched = Watched(embedder)
@@ -83,21 +90,22 @@ def measure(
     search_ms: list[float] = []
     contexts: list[Evidence] = []
     adds, add_seconds = 0, 0.0
-    with closing(TieredMemory.open(location, embedder=watched, settings=_WAITING)) as store:
+    with closing(TieredMemory.open(location, embedder=watched, reranker=reranker, settings=_WAITING)) as store:
         stored: dict[str, dict[str, str]] = {}
         for haystack in benchmark.haystacks:
             began = time.perf_counter()
             stored[haystack.name] = _fill(store.for_user(haystack.name), haystack, step)
             add_seconds += time.perf_counter() - began
-            adds += len(haystack.units)
+            adds += len(haystack.stored)
         for haystack in benchmark.haystacks:
             memory, units = store.for_user(haystack.name), stored[haystack.name]
-            depth = max(CUTS) * max(Counter(units.values()).values(), default=1)
+            depth = max(cuts) * max(Counter(units.values()).values(), default=1)
             for question in haystack.questions:
                 began = time.perf_counter()
                 hits = memory.search(question.text, top_k=depth, now=haystack.asked_at)
                 search_ms.append(1000 * (time.perf_counter() - began))
-                judged.append(judge(haystack.name, question.category, question.gold, _units(hits, units)))
+                ranking = _units(hits, units)
+                judged.append(judge(haystack.name, question.category, question.gold, ranking, max(cuts)))
                 step(1)
         for budget in budgets:
             for haystack in benchmark.haystacks:
@@ -120,6 +128,8 @@ def measure(
         add_seconds=add_seconds,
         embed_seconds=watched.document_seconds,
         contexts=tuple(contexts),
+        reranker=None if reranker is None else reranker.name,
+        cuts=tuple(cuts),
     )
 
 
