@@ -12,7 +12,7 @@
     ├── StoreCorruptedError          damage found on disk; nothing was overwritten
     ├── StoreVersionError            the store's format is newer than this release
     ├── EmbedderMismatchError        the store was written with another embedder
-    ├── DecryptionError              wrong, missing or superfluous key
+    ├── DecryptionError              wrong or missing key of an encrypted store
     ├── AccessDeniedError            (PermissionError)  the service refused the token
     ├── ModelError                   a model failed, refused or answered nonsense
     ├── BackendUnavailableError      (ConnectionError)  a server, disk or network did not answer
@@ -68,7 +68,7 @@ class EmbedderMismatchError(SiltstoneError):
 
 
 class DecryptionError(SiltstoneError):
-    """The key is wrong, missing, or given for a plain store."""
+    """The store is encrypted, and the key is wrong or missing; nothing was changed."""
 
 
 class AccessDeniedError(SiltstoneError, PermissionError):

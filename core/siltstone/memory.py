@@ -20,7 +20,7 @@ from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
 from .models.languages import LanguageWatch
 from .models.resolve import resolve_embedder
-from .opening import Durability, open_store
+from .opening import Durability, Key, open_store
 from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, Where
 from .recall.context import build_context
 from .recall.packing import SECTIONS
@@ -125,7 +125,7 @@ class TieredMemory:
         clock: Clock | None = None,
         settings: Settings | None = None,
         durability: Durability = "fsync",
-        key: Any = None,
+        key: Key | None = None,
         token: str | None = None,
         read_only: bool = False,
         create: bool = True,
@@ -146,14 +146,16 @@ class TieredMemory:
         ``durability``     ``"fsync"``: an acknowledged write survives power loss; ``"os"``: it survives a kill
         ``clock``          where the present comes from; ``None``: the machine
         ``settings``       ``Settings``; ``None``: the defaults
-        ``key``, ``token`` encryption at rest, a service's bearer token: not in this release, and refused
+        ``key``            encryption at rest, of a folder: 32 bytes, a passphrase, or a callable that gives either,
+                           called once; ``"base64:…"`` and ``"hex:…"`` are bytes. ``None``: ``SILTSTONE_KEY``, if set.
+                           A new store is encrypted from its first byte; losing the key means losing the memory
+        ``token``          a service's bearer token: not in this release, and refused
         ``read_only``      refuse every write, and write no cache; ``create=False``: refuse to make a new store
 
         Raises ``ConfigurationError``, ``NotFoundError`` (nothing there and ``create=False``), ``ReadOnlyError``,
-        ``StoreVersionError``, ``StoreCorruptedError``, ``EmbedderMismatchError``, ``MissingDependencyError``.
+        ``StoreVersionError``, ``StoreCorruptedError``, ``EmbedderMismatchError``, ``MissingDependencyError``;
+        ``DecryptionError`` for a wrong or missing key, ``ConfigurationError`` for a key of a plain store.
         """
-        if key is not None:
-            raise ConfigurationError("encryption at rest (key=) is not in this release: nothing was opened")
         if token is not None:
             raise ConfigurationError("token= belongs to an http(s):// location; a folder has none")
         settings = settings or Settings()
@@ -166,6 +168,7 @@ class TieredMemory:
             create=create,
             lock_timeout=settings.lock_timeout,
             history=settings.history,
+            key=key,
         )
         try:
             check_name(handle.store, model)
@@ -197,13 +200,14 @@ class TieredMemory:
         *,
         embedder: Any = None,
         settings: Settings | None = None,
+        key: Key | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
         """Move the store to another embedder; return the number of vectors made.
 
-        The texts stay as they are; ``embedder`` is what ``open`` takes, of ``settings`` ``embed_batch`` and
-        ``lock_timeout`` count. A run that was killed goes on where it stopped. ``progress(done, total)`` is
-        called after each batch. While it runs, what has no vector yet is found by its words only.
+        The texts stay as they are; ``embedder`` and ``key`` are what ``open`` takes, of ``settings`` count
+        ``embed_batch`` and ``lock_timeout``. A run that was killed goes on where it stopped. ``progress(done, total)``
+        is called after each batch. While it runs, what has no vector yet is found by its words only.
         """
         settings = settings or Settings()
         model = CheckedEmbedder(resolve_embedder(embedder))
@@ -214,6 +218,7 @@ class TieredMemory:
             create=False,
             lock_timeout=settings.lock_timeout,
             history=settings.history,
+            key=key,
         )
         try:
             stored, present = handle.store.fingerprint(), fingerprint_of(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
@@ -15,6 +16,9 @@ from .stores.folder import FolderStore
 from .stores.ram import LOCATION, RamStore
 
 Durability: TypeAlias = Literal["fsync", "os"]
+Key: TypeAlias = bytes | str | Callable[[], bytes | str]
+"""32 bytes, a passphrase, or a callable that gives either; ``base64:…`` and ``hex:…`` are bytes written as text."""
+KEY_VARIABLE: Final = "SILTSTONE_KEY"
 _URL: Final = re.compile(r"^([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 
 
@@ -61,14 +65,19 @@ def open_store(
     create: bool,
     lock_timeout: float,
     history: int,
+    key: Key | None = None,
 ) -> StoreHandle:
     """Open the store at a location: a folder, ``":memory:"``, or a store of the caller's own, used as it is.
+
+    ``key`` is for folders; ``None`` there is what ``given_key`` finds.
 
     Raises ``ConfigurationError`` for a location that no store of this installation serves, and what the store
     raises at opening.
     """
     if durability not in get_args(Durability):
         raise ConfigurationError(f"durability must be 'fsync' or 'os', not {durability!r}")
+    if key is not None and (not isinstance(location, (str, os.PathLike)) or os.fspath(location) == LOCATION):
+        raise ConfigurationError("key= encrypts a folder, and this location is none: nothing was opened")
     if not isinstance(location, (str, os.PathLike)):
         if not isinstance(location, Store):
             raise ConfigurationError(f"a location is a folder, ':memory:' or a Store, not {type(location).__name__}")
@@ -84,9 +93,10 @@ def open_store(
             f"{url.group(1)}:// locations are not served by this release; pass a folder or ':memory:'"
         )
     path = Path(text).expanduser()
+    secret = given_key(key)
     with _guard:
-        key = (os.getpid(), os.path.realpath(path), durability, read_only)
-        shared = _open.get(key)
+        place = (os.getpid(), os.path.realpath(path), durability, read_only)
+        shared = _open.get(place)
         if shared is None:
             store = FolderStore(
                 path,
@@ -95,7 +105,23 @@ def open_store(
                 create=create,
                 lock_timeout=lock_timeout,
                 history=history,
+                key=secret,
             )
-            shared = _open[key] = _Shared(store)
+            shared = _open[place] = _Shared(store)
+        else:
+            shared.store.check_key(secret)
         shared.users += 1
-        return StoreHandle(shared.store, key)
+        return StoreHandle(shared.store, place)
+
+
+def given_key(key: Key | None) -> bytes | str | None:
+    """Return the key that a user gave, here or as ``SILTSTONE_KEY``; a callable is called once.
+
+    Raises ``ConfigurationError`` for anything else than bytes or text.
+    """
+    if key is None:
+        return os.environ.get(KEY_VARIABLE) or None
+    given = key() if callable(key) else key
+    if not isinstance(given, (bytes, str)):
+        raise ConfigurationError(f"a key is 32 bytes or a passphrase, not {type(given).__name__}: nothing was opened")
+    return given

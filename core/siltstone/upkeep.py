@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from .errors import NotFoundError
+from .opening import Key, given_key
 from .reports import AuditEntry, BackupReport, RestoreReport
 from .stores.backup import back_up
 from .stores.files import auditfile, storefile
@@ -55,18 +56,21 @@ def restore(
     return put_back(_folder(source), _folder(location), timeout=_LOCK_TIMEOUT, progress=progress)
 
 
-def audit(location: str | os.PathLike[str], *, user_id: str | None = None) -> Iterator[AuditEntry]:
+def audit(
+    location: str | os.PathLike[str], *, user_id: str | None = None, key: Key | None = None
+) -> Iterator[AuditEntry]:
     """Yield what was done to a store for good, oldest first; with ``user_id`` only what concerns that user.
 
     What was forgotten stays listed, by ids and counts, when the user is gone. ``NotFoundError`` where there is no
-    store and none has left its audit.
+    store and none has left its audit. ``key`` is what ``TieredMemory.open`` takes.
     """
     root = _folder(location)
     if not storefile.exists(root) and not os.path.exists(os.path.join(root, auditfile.NAME)):
         raise NotFoundError(f"there is no store in {root}")
+    keys = storefile.unlock(root, given_key(key))
     return (
         AuditEntry(deed.action, time_of(deed.at), deed.user_id, deed.ids, deed.counts)
-        for deed in auditfile.read(root)
+        for deed in auditfile.read(root, keys)
         if user_id in (None, deed.user_id)
     )
 

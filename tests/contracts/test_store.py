@@ -21,16 +21,27 @@ from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
 
 
-@pytest.fixture(params=["ram", "folder", "folder-os"])
+@pytest.fixture(params=["ram", "folder", "folder-os", "folder-encrypted"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """One store of each kind."""
     made: Store
     if request.param == "ram":
         made = RamStore()
     else:
-        made = FolderStore(tmp_path / "store", durability="os" if request.param.endswith("os") else "fsync")
+        if request.param == "folder-encrypted":
+            pytest.importorskip("cryptography")
+        made = folder(tmp_path / "store", request.param)
     yield made
     made.close()
+
+
+def folder(path: Path, kind: str) -> FolderStore:
+    """Open a store in a folder."""
+    return FolderStore(
+        path,
+        durability="os" if kind == "folder-os" else "fsync",
+        key=bytes(range(32)) if kind == "folder-encrypted" else None,
+    )
 
 
 def texts(store: Store, session: str = "s") -> list[str]:
@@ -710,14 +721,14 @@ def test_a_job_is_no_memory(store: Store) -> None:
         store.commit("u", [dataclasses.replace(job("k"), vector=vector(1))])
 
 
-def test_a_job_goes_for_good(store: Store) -> None:
+def test_a_job_goes_for_good(store: Store, request: pytest.FixtureRequest) -> None:
     """Removed like any other record, and gone at the next opening of a folder, too."""
     store.commit("u", [said("m", "hello"), job(), job("k")])
     store.remove("u", ["j"])
     assert [record.id for record in store.scan("u", Where(kinds=("job",)))] == ["k"]
     if isinstance(store, FolderStore):
         store.close()
-        again = FolderStore(Path(store.location))
+        again = folder(Path(store.location), request.node.callspec.params["store"])
         assert [record.id for record in again.scan("u", Where(kinds=("job",)))] == ["k"]
         assert again.stats("u").records == 1
         again.close()

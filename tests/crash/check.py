@@ -11,7 +11,7 @@ import numpy as np
 
 from items import asked, known, said, vector
 from siltstone.protocols import Where
-from siltstone.stores.files import auditfile
+from siltstone.stores.files import auditfile, storefile
 from siltstone.stores.folder import FolderStore
 
 from .journal import State, Version, read
@@ -25,11 +25,11 @@ class Broken(AssertionError):
     """A promise of the store that does not hold."""
 
 
-def check(folder: Path, journals: Sequence[Path]) -> None:
+def check(folder: Path, journals: Sequence[Path], key: bytes | None = None) -> None:
     """Open the store twice, and raise ``Broken`` where it is not what its writers were promised."""
     states = {path.name: read(path) for path in journals if path.exists()}
     for opened in range(2):
-        store = FolderStore(folder)
+        store = FolderStore(folder, key=key)
         users = {user for _, state in states.values() for user in state.users}
         _require(set(store.users()) - {"check"} <= users, "a user from nowhere")
         held = {user: _held(store, user) for user in users}
@@ -42,7 +42,11 @@ def check(folder: Path, journals: Sequence[Path]) -> None:
             _check_vectors(mine, acknowledged, perhaps)
             gone |= now.gone
             _check_refused(store, now)
-            audited = {(deed.user_id, id) for deed in auditfile.read(str(folder)) for id in deed.ids}
+            audited = {
+                (deed.user_id, id)
+                for deed in auditfile.read(str(folder), storefile.unlock(str(folder), key))
+                for id in deed.ids
+            }
             _require(now.removed <= audited, f"{name}: the audit lacks {sorted(now.removed - audited)[:3]}")
         _check_gone(folder, gone)
         store.commit("check", [known("check", f"opened {opened}", user="check", version=opened + 1)])

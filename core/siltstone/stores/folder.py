@@ -4,6 +4,7 @@
 
     store/
       STORE                            format, secret of the hashes, embedding space; two copies
+      KEYS/                            encrypted stores only, see ``files.keys``
       LOCK                             taken while STORE is replaced or AUDIT grows
       AUDIT                            what was forgotten, restored and repaired: ids and counts, no text
       users/ab/<name>-<hash>/
@@ -36,14 +37,16 @@ from ..errors import (
     NotFoundError,
     ReadOnlyError,
     SiltstoneError,
+    StoreCorruptedError,
 )
 from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
 from ..records import Record
 from .files import auditfile, disk, restored, storefile
 from .files.auditfile import Deed
+from .files.cipher import Keys
 from .files.lock import FileLock
 from .files.log import Vanished, read_header, read_user, refused_in
-from .files.storefile import StoreFile, user_folder
+from .files.storefile import StoreFile
 from .files.vectorfile import drop_others
 from .migrations.run import migrate
 from .reading import ReadingStore, check_user_id, counts
@@ -67,10 +70,11 @@ class FolderStore(ReadingStore):
 
     ``segment_size``  bytes after which a user's documents go on in another file
     ``history``       how many earlier versions of an item are kept; what is behind them goes when it is much
+    ``key``           32 bytes, or a passphrase: the store is encrypted, or is to be if it is made now
 
-    Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, or
-    for a folder that holds something else, ``StoreVersionError`` for a newer format. An older one is
-    migrated.
+    Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, for
+    a folder that holds something else, or for a key of a plain store, ``DecryptionError`` for a wrong or missing
+    key, ``StoreVersionError`` for a newer format. Nothing on disk is touched then. An older format is migrated.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class FolderStore(ReadingStore):
         lock_timeout: float = 10.0,
         segment_size: int = 64 << 20,
         history: int = HISTORY,
+        key: bytes | str | None = None,
     ) -> None:
         if durability not in ("fsync", "os"):
             raise ConfigurationError(f"durability is 'fsync' or 'os', not {durability!r}")
@@ -90,13 +95,15 @@ class FolderStore(ReadingStore):
             raise ConfigurationError(f"history must be 0 or more, not {history}")
         self._location = os.fspath(path)
         self._root = os.path.abspath(self._location)
-        self._rules = Rules(self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history)
         self._guard = Lock()
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
         self._keeper: Thread | None = None
         _finish_restore(self._root, read_only=read_only, timeout=lock_timeout)
-        _prepare(self._root, create=create and not read_only)
+        self._keys = _prepare(self._root, key, create=create and not read_only)
+        self._rules = Rules(
+            self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
+        )
         migrate(self._root, writable=not read_only, lock_timeout=lock_timeout)
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
@@ -166,9 +173,13 @@ class FolderStore(ReadingStore):
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""
         for folder in self._user_folders():
-            user_id = read_user(folder)
+            user_id = self._read_user(folder)
             if user_id is not None:
                 yield user_id
+
+    def check_key(self, key: bytes | str | None) -> None:
+        """Raise what opening the store with this key would raise."""
+        self._keys.check(self._root, key)
 
     def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
         """Attach vectors to records whose text is still the same; return how many were attached."""
@@ -205,7 +216,7 @@ class FolderStore(ReadingStore):
             changed = dataclasses.replace(
                 store, fingerprint=fingerprint, space=store.space if same else store.space + 1, damaged=False
             )
-            storefile.write(self._root, changed)
+            storefile.write(self._root, changed, self._keys)
             self._agreed = changed.space
         finally:
             lock.release()
@@ -234,6 +245,7 @@ class FolderStore(ReadingStore):
         view = self._table(user_id).view
         user = self._users.get(user_id)
         notes: tuple[str, ...] = ("STORE: one of its two copies is damaged",) if self._settings().damaged else ()
+        notes += self._keys.health()
         notes += tuple(f"a removed user's files could not be deleted yet: {why}" for why in self._left)
         return StoreStats(
             messages=int(np.count_nonzero(view.messages)),
@@ -309,7 +321,14 @@ class FolderStore(ReadingStore):
 
     def _folder(self, user_id: str) -> str:
         check_user_id(user_id)
-        return user_folder(self._root, user_id)
+        return self._settings().user_folder(self._root, user_id)
+
+    def _read_user(self, folder: str) -> str | None:
+        """Return whose folder it is, or ``None`` where that cannot be told: no head of a file is whole, or no key."""
+        try:
+            return read_user(folder, self._keys.cipher(folder))
+        except StoreCorruptedError:
+            return None
 
     def _exists(self, user_id: str) -> bool:
         return user_id in self._users or disk.is_folder(self._folder(user_id))
@@ -347,20 +366,26 @@ class FolderStore(ReadingStore):
             folder = os.path.join(self._trash, name)
             try:
                 self._note_erasure(folder, (known or {}).get(name))
+                self._keys.destroy(folder)
                 left += disk.remove_tree(folder)
             except SiltstoneError as exc:
                 left.append(exc)
         self._left = left
 
     def _note_erasure(self, folder: str, user_id: str | None) -> None:
+        cipher = self._keys.cipher(folder, removed=True)
+        header, refused, documents = None, set[str](), 0
         try:
-            header = read_header(folder)
+            header = read_header(folder, cipher)
             user_id = header.user_id if header is not None else user_id
             if user_id is None:
                 return
-            refused, documents = refused_in(folder, user_id)
+            refused, documents = refused_in(folder, user_id, cipher)
         except (Vanished, FileNotFoundError):
             return  # another process deletes it, and has done this before
+        except StoreCorruptedError:  # its key is gone
+            if user_id is None:
+                return  # destroyed, which comes after this
         if refused:
             space = self._settings().space
             self._writing(user_id, lambda user: user.remove((), (), space, hashes=refused))
@@ -369,16 +394,17 @@ class FolderStore(ReadingStore):
             user_id=user_id,
             hashes=tuple(sorted(refused)),
             counts={"documents": documents},
-            key=auditfile.key_of(user_id, "" if header is None else header.born, os.path.basename(folder)),
+            key=auditfile.key_of("" if header is None else header.born, os.path.basename(folder)),
         )
-        auditfile.append(self._root, [deed], durable=self._rules.durable, timeout=self._rules.lock_timeout)
+        rules = self._rules
+        auditfile.append(self._root, [deed], self._keys, durable=rules.durable, timeout=rules.lock_timeout)
 
     def _finish_removals(self) -> None:
         """Open the users whose removals a killed process left half done; opening makes up for it."""
         store = self._settings()
         marks = os.path.join(self._root, UNFINISHED)
         for name in disk.names(marks) if disk.is_folder(marks) else []:
-            user_id = read_user(storefile.named_folder(self._root, name))
+            user_id = self._read_user(storefile.named_folder(self._root, name))
             if user_id is None:
                 disk.unlink(os.path.join(marks, name))
             else:
@@ -395,7 +421,8 @@ class FolderStore(ReadingStore):
         seen = (found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
         known = self._known
         if known is None or known[0] != seen:
-            known = self._known = seen, storefile.read(self._root)  # at once: another thread may read another state
+            known = seen, storefile.read(self._root, self._keys)
+            self._known = known  # at once: another thread may read another state
         return known[1]
 
     def _agree(self, store: StoreFile) -> None:
@@ -427,14 +454,14 @@ def _finish_restore(root: str, *, read_only: bool, timeout: float) -> None:
         restored.finish(root)
 
 
-def _prepare(root: str, *, create: bool) -> None:
-    """Make sure that ``root`` is a store."""
+def _prepare(root: str, key: bytes | str | None, *, create: bool) -> Keys:
+    """Make sure that ``root`` is a store, and return its keys."""
     if disk.exists(root) and not disk.is_folder(root):
         raise ConfigurationError(f"{root} is a file: a store is a folder")
     if storefile.exists(root):
-        return
+        return storefile.unlock(root, key)
     occupied = disk.is_folder(root) and any(
-        name != "LOCK" and not name.startswith("STORE.") for name in disk.names(root)
+        name not in ("LOCK", storefile.KEYS) and not name.startswith("STORE.") for name in disk.names(root)
     )
     if occupied:
         raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")
@@ -444,8 +471,9 @@ def _prepare(root: str, *, create: bool) -> None:
     lock = FileLock(os.path.join(root, "LOCK"))
     lock.acquire(10.0)
     try:
-        if not storefile.exists(root):
-            storefile.write(root, StoreFile(secrets.token_bytes(16)))
+        if storefile.exists(root):
+            return storefile.unlock(root, key)
+        return storefile.create(root, StoreFile(secrets.token_bytes(16)), key)
     finally:
         lock.release()
 

@@ -173,10 +173,11 @@ def _since(root: str, before: dict[int, int], outcome: _Outcome) -> list[Deed]:
 
 
 def _undone(deeds: Iterable[Deed], root: str, before: dict[int, int], outcome: _Outcome) -> Iterator[Deed]:
+    store = storefile.read(os.path.join(root, _BUILDING))
     for deed in deeds:
         if deed.user_id is None or deed.action not in ("forget", "erase") or deed.key in outcome.again:
             continue
-        audited = outcome.copied.get(os.path.basename(storefile.user_folder(root, deed.user_id)), 0)
+        audited = outcome.copied.get(os.path.basename(store.user_folder(root, deed.user_id)), 0)
         if before.get(deed.key, audited) >= audited:
             yield deed
 
@@ -185,7 +186,7 @@ def _do_again(building: str, deeds: list[Deed], outcome: _Outcome) -> None:
     """Forget again, and for good, in the copy."""
     for deed in deeds:
         if deed.action == "erase" and deed.user_id is not None:
-            folder = storefile.user_folder(building, deed.user_id)
+            folder = storefile.read(building).user_folder(building, deed.user_id)
             if os.path.isdir(folder):
                 disk.remove_tree(folder)
                 outcome.erased.add(deed.user_id)

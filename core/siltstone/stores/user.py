@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any, Final
@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from ..errors import SiltstoneError, StoreLockedError
+from ..errors import SiltstoneError, StoreCorruptedError, StoreLockedError
 from ..index.vectors import FLAT_LIMIT, Halves, Rows
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
 from . import compaction
 from .files import auditfile, cache, disk
 from .files.auditfile import Deed
+from .files.cipher import Keys
 from .files.codec import decode
 from .files.frames import Frame
 from .files.lock import FileLock
@@ -46,7 +47,8 @@ class Rules:
     """How a store writes.
 
     ``root`` is where, ``durable`` whether synced, ``writable`` whether at all; ``lock_timeout`` in seconds;
-    ``segment_size`` in bytes; ``history`` is how many earlier versions of an item are kept.
+    ``segment_size`` in bytes; ``history`` is how many earlier versions of an item are kept;
+    ``keys`` are the store's.
     """
 
     root: str
@@ -55,6 +57,7 @@ class Rules:
     lock_timeout: float
     segment_size: int
     history: int
+    keys: Keys
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class UserStore:
         self.folder, self.user_id = folder, user_id
         self._marker = os.path.join(rules.root, UNFINISHED, os.path.basename(folder))
         self._rules = rules
+        self._cipher = rules.keys.cipher(folder)
         self._refusals = Refusals(key)
         self._lock = FileLock(os.path.join(folder, "LOCK"))
         self._turns = RLock()  # writers of this process
@@ -88,6 +92,7 @@ class UserStore:
             durable=rules.durable,
             writable=rules.writable,
             segment_size=rules.segment_size,
+            cipher=self._cipher,
         )
         self._log = log  # the table knows the log, not the user: no cycle keeps files open
         self.table = Table(self.user_id, _reader(log, self.user_id), self._step, history=rules.history)
@@ -148,7 +153,7 @@ class UserStore:
 
     def _restore(self, space: int) -> None:
         """Begin with what the cache knows, if it fits the log."""
-        found = cache.read(self.folder)
+        found = cache.read(self.folder, self._cipher)
         if found is None or found[0]["terms"] != tokenize.VERSION or not self._log.resume(found[0]["log"]):
             return
         values, arrays = found
@@ -240,6 +245,12 @@ class UserStore:
     @contextmanager
     def _exclusive(self, space: int) -> Iterator[None]:
         """Hold the user's lock, with everything read that others wrote, and nothing left half done."""
+        with self._locked(), self._up_to_date(space):
+            yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the user's lock."""
         if not self._turns.acquire(timeout=self._rules.lock_timeout):
             raise StoreLockedError(
                 f"{self.folder} has been held for {self._rules.lock_timeout:g} s by another thread of this process; "
@@ -248,8 +259,7 @@ class UserStore:
         try:
             self._lock.acquire(self._rules.lock_timeout)
             try:
-                with self._up_to_date(space):
-                    yield
+                yield
                 if not self._lock.is_current:
                     raise Vanished(self.folder)  # a restore put another one in its place: it was done to the old one
             finally:
@@ -261,6 +271,7 @@ class UserStore:
     def _up_to_date(self, space: int) -> Iterator[None]:
         """Under the lock: read what others wrote, mend what they left, and let readers know that this is all."""
         with self._step:
+            self._cipher.ready()
             self._catch_up(space)
             done = self._log.repair()
             if done:
@@ -384,9 +395,10 @@ class UserStore:
             tuple(note.get("ids", ())),
             tuple(note["h"]),
             {"items": len(note.get("ids", ())), "versions": len(note["x"])},
-            auditfile.key_of(self.user_id, self._log.born, number),
+            auditfile.key_of(os.path.basename(self.folder), self._log.born, number),
         )
-        auditfile.append(self._rules.root, [deed], durable=self._rules.durable, timeout=self._rules.lock_timeout)
+        rules = self._rules
+        auditfile.append(rules.root, [deed], rules.keys, durable=rules.durable, timeout=rules.lock_timeout)
 
     def _move(self, fresh: Segment, places: Sequence[tuple[int, int]]) -> None:
         """Read from a rewritten segment from now on."""
@@ -535,8 +547,8 @@ class UserStore:
             with self._exclusive(self._space):
                 if log is not self._log or rewrites != self._rewrites:
                     return  # it would bring back what was removed, or look for what lies elsewhere now
-                cache.write(self.folder, values, arrays)
-            found = cache.read(self.folder)
+                cache.write(self.folder, values, arrays, self._cipher)
+            found = cache.read(self.folder, self._cipher)
             with self._step:
                 same = found is not None and (found[0]["log"], found[0]["count"]) == (state, picture.count)
                 if found is not None and same and log is self._log:
@@ -567,7 +579,9 @@ class UserStore:
 
     def _file(self, dim: int) -> VectorFile:
         if self._vectors is None:
-            self._vectors = VectorFile(self.folder, self._space, dim, writable=self._rules.writable)
+            self._vectors = VectorFile(
+                self.folder, self._space, dim, writable=self._rules.writable, cipher=self._cipher
+            )
             self.table.gather = self._vectors.gather
         return self._vectors
 
@@ -577,8 +591,10 @@ class UserStore:
 
     @contextmanager
     def held(self, space: int) -> Iterator[None]:
-        """Hold the user's lock while the whole folder is taken away."""
-        with self._exclusive(space):
+        """Hold the user's lock while the whole folder is taken away, whether or not it can be read."""
+        with self._locked():
+            with suppress(StoreCorruptedError), self._up_to_date(space):
+                pass
             yield
 
     # --- the whole
@@ -593,7 +609,7 @@ class UserStore:
 
     def health(self) -> tuple[str, ...]:
         """Return what was repaired, quarantined or found damaged."""
-        notes = list(self._notes)
+        notes = [*self._notes, *self._cipher.health()]
         for name, start, end in self._log.damage:
             notes.append(f"{name}: {end - start} bytes at {start} do not check")
         if self._log.unreadable:

@@ -17,6 +17,7 @@ from typing import Final
 import orjson
 
 from . import disk, storefile
+from .cipher import NO_KEYS, Keys
 from .disk import File
 from .frames import Damage, Frame, frame, is_unfinished, scan
 from .lock import FileLock
@@ -47,59 +48,61 @@ def key_of(*parts: object) -> int:
     return int.from_bytes(hashed, "little") >> 1 | 1
 
 
-def append(root: str, deeds: Iterable[Deed], *, durable: bool, timeout: float) -> None:
+def append(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bool, timeout: float) -> None:
     """Write lines, on disk when it returns. Takes the store's lock, which may be taken while a user's is held."""
     with FileLock(os.path.join(root, "LOCK")).held(timeout):
-        write(root, deeds, durable=durable)
+        write(root, deeds, keys, durable=durable)
 
 
-def write(root: str, deeds: Iterable[Deed], *, durable: bool = True) -> None:
+def write(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bool = True) -> None:
     """The same under the store's lock."""
-    lines = b"".join(frame(deed.key, _packed(deed), True) for deed in deeds)
-    if not lines:
+    packed = [(deed.key, _packed(deed)) for deed in deeds]
+    if not packed:
         return
+    keys.store.ready()
     file = File(os.path.join(root, NAME), write=True, create=True)
     end = _mended_end(file)
     if not end:
-        lines = frame(0, orjson.dumps({"audit": storefile.read(root).identity}), True) + lines
+        packed.insert(0, (0, orjson.dumps({"audit": storefile.read(root, keys).identity})))
         if durable:
             disk.sync_folder(root)
-    elif file.read(end - 1, 1) != b"\n":
+    lines = b"".join(frame(number, keys.store.seal_document(number, line), True) for number, line in packed)
+    if end and file.read(end - 1, 1) != b"\n":
         lines = b"\n" + lines  # damage is no torn write: it stays, and lines go on behind it
     file.write(lines, end)
     if durable:
         file.sync()
 
 
-def read(root: str) -> Iterator[Deed]:
+def read(root: str, keys: Keys = NO_KEYS) -> Iterator[Deed]:
     """Yield the deeds in the order of writing, each once; damaged lines are left out."""
-    return (deed for _, deed in placed(root))
+    return (deed for _, deed in placed(root, keys))
 
 
-def placed(root: str) -> Iterator[tuple[int, Deed]]:
+def placed(root: str, keys: Keys = NO_KEYS) -> Iterator[tuple[int, Deed]]:
     """The same, each after the byte at which its line begins."""
     seen: set[int] = set()
-    for piece in pieces(root):
+    for piece in pieces(root, keys):
         if isinstance(piece, Frame) and piece.number and piece.number not in seen:
             seen.add(piece.number)
             yield piece.start, _unpacked(piece)
 
 
-def identity(root: str) -> str | None:
+def identity(root: str, keys: Keys = NO_KEYS) -> str | None:
     """Return the identity of the store that the file belongs to, or ``None`` where none can be read."""
-    for piece in pieces(root):
+    for piece in pieces(root, keys):
         if isinstance(piece, Frame) and not piece.number:
             return str(orjson.loads(piece.document)["audit"])
     return None
 
 
-def pieces(root: str) -> Iterator[Frame | Damage]:
+def pieces(root: str, keys: Keys = NO_KEYS) -> Iterator[Frame | Damage]:
     """Yield what lies in the file, damage included; nothing where there is none."""
     try:
         file = File(os.path.join(root, NAME))
     except FileNotFoundError:
         return
-    yield from scan(file.read(0, file.size))
+    yield from scan(file.read(0, file.size), cipher=keys.store)
 
 
 def _mended_end(file: File) -> int:

@@ -1,14 +1,15 @@
 """One file of arrays that can be made anew: checksummed as a whole, mapped when read, replaced when written.
 
 ``magic``, the length of the head in 8 hexadecimal digits, the head (JSON: the caller's values, and dtype, start and
-length of each array), the arrays at multiples of 64 bytes, and the CRC-32 of all that in 8 digits.
+length of each array), the arrays at multiples of 64 bytes, and the CRC-32 of all that in 8 digits. An encrypted store
+seals it piece by piece, and opens it into memory, where it costs its whole size, instead of mapping it.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from zlib import crc32
 
@@ -18,6 +19,7 @@ import orjson
 
 from ...errors import BackendUnavailableError
 from . import disk
+from .cipher import PLAIN, Cipher
 from .disk import File
 
 NAME: Final = "cache"
@@ -27,7 +29,9 @@ _ALIGNED: Final = 64
 _PIECE: Final = 1 << 22
 
 
-def write(folder: str, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def write(
+    folder: str, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], cipher: Cipher = PLAIN
+) -> None:
     """Replace the cache of a folder. Not synced: it can be made anew."""
     table: dict[str, tuple[str, int, int]] = {}
     end = 0
@@ -41,17 +45,27 @@ def write(folder: str, values: Mapping[str, Any], arrays: Mapping[str, npt.NDArr
     file = File(f"{path}.new", write=True, create=True)
     at, crc = 0, 0
     first = np.frombuffer(_MAGIC + b"%08x" % len(head) + head, np.uint8)
-    for cells in (first, *arrays.values()):
-        data: Any = np.ascontiguousarray(cells).view(np.uint8)
-        for start in range(0, len(data), _PIECE):
-            some = bytes(data[start : start + _PIECE])
-            some += bytes(-len(some) % _ALIGNED)
-            crc = crc32(some, crc)
-            file.write(some, at)
-            at += len(some)
+    for some in cipher.seal_pieces(_pieces((first, *arrays.values()))):
+        crc = crc32(some, crc)
+        file.write(some, at)
+        at += len(some)
     file.write(b"%08x" % crc, at)
     with disk.step("rename", path):
         os.rename(f"{path}.new", path)
+
+
+def _pieces(arrays: Iterable[npt.NDArray[Any]]) -> Iterator[bytes]:
+    """Yield arrays one behind the other, each padded, in pieces of one length; the last may be shorter."""
+    held = bytearray()
+    for cells in arrays:
+        data: Any = np.ascontiguousarray(cells).view(np.uint8)
+        for start in range(0, len(data), _PIECE):
+            held += memoryview(data[start : start + _PIECE])
+            held += bytes(-len(held) % _ALIGNED)
+            if len(held) >= _PIECE:
+                yield bytes(held[:_PIECE])
+                del held[:_PIECE]
+    yield bytes(held)
 
 
 def discard(folder: str) -> None:
@@ -61,8 +75,8 @@ def discard(folder: str) -> None:
     disk.unlink(f"{path}.new")
 
 
-def read(folder: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | None:
-    """Return values and mapped arrays, or ``None`` where there is no cache or it does not check."""
+def read(folder: str, cipher: Cipher = PLAIN) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | None:
+    """Return values and arrays, mapped if not sealed, or ``None`` where there is no cache or it does not check."""
     try:
         file = File(os.path.join(folder, NAME))
         size = file.size
@@ -75,16 +89,19 @@ def read(folder: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]] | No
     crc = 0
     for start in range(0, size - 8, _PIECE):
         crc = crc32(mapped[start : min(start + _PIECE, size - 8)], crc)
-    start = len(_MAGIC) + 8
-    if bytes(mapped[-8:]) != b"%08x" % crc or bytes(mapped[: len(_MAGIC)]) != _MAGIC:
+    if bytes(mapped[-8:]) != b"%08x" % crc:
         return None
-    length = int(bytes(mapped[len(_MAGIC) : start]), 16)
-    head = orjson.loads(bytes(mapped[start : start + length]))
+    opened: Any = cipher.open_pieces(mapped[:-8], _PIECE)
+    if opened is None or bytes(opened[: len(_MAGIC)]) != _MAGIC:
+        return None
+    start = len(_MAGIC) + 8
+    length = int(bytes(opened[len(_MAGIC) : start]), 16)
+    head = orjson.loads(bytes(opened[start : start + length]))
     base = start + length
     arrays = {}
     for name, (dtype, at, count) in head["arrays"].items():
         kind = np.dtype(dtype)
-        arrays[name] = mapped[base + at : base + at + count * kind.itemsize].view(kind)
+        arrays[name] = opened[base + at : base + at + count * kind.itemsize].view(kind)
     return head["values"], arrays
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
+from .cipher import PLAIN, Cipher
+
 HEAD: Final = 18
 """Bytes of ``length crc `` before the checked part."""
 HEX: Final = frozenset(b"0123456789abcdef")
@@ -43,8 +45,8 @@ def frame(number: int, document: bytes, last: bool) -> bytes:
     return b"%08x %08x %b\n" % (len(body), crc32(body), body)
 
 
-def parse(data: bytes | memoryview, start: int = 0) -> Frame | None:
-    """Return the frame at ``start``, or ``None`` if none that checks lies there."""
+def parse(data: bytes | memoryview, start: int = 0, cipher: Cipher = PLAIN) -> Frame | None:
+    """Return the frame at ``start``, opened, or ``None`` if none that checks lies there."""
     head = bytes(data[start : start + HEAD])
     if len(head) < HEAD or head[8] != 32 or head[17] != 32 or not HEX.issuperset(head[:8] + head[9:17]):
         return None
@@ -57,7 +59,9 @@ def parse(data: bytes | memoryview, start: int = 0) -> Frame | None:
     number, space, document = body[1:].partition(b" ")
     if not space or not number or not HEX.issuperset(number):
         return None
-    return Frame(int(number, 16), start, end, body[:1] == b".", document)
+    counted = int(number, 16)
+    opened = cipher.open_document(counted, document)
+    return None if opened is None else Frame(counted, start, end, body[:1] == b".", opened)
 
 
 def is_unfinished(data: bytes) -> bool:
@@ -75,15 +79,15 @@ def size_of(head: bytes) -> int | None:
     return HEAD + int(head[:8], 16) + 1
 
 
-def scan(data: bytes | memoryview, start: int = 0) -> Iterator[Frame | Damage]:
+def scan(data: bytes | memoryview, start: int = 0, cipher: Cipher = PLAIN) -> Iterator[Frame | Damage]:
     """Yield what lies in ``data`` from ``start`` on, piece by piece; after damage, from the next line that checks."""
     while start < len(data):
-        found = parse(data, start)
+        found = parse(data, start, cipher)
         if found is not None:
             yield found
             start = found.end
             continue
-        resumed = _next(data, start)
+        resumed = _next(data, start, cipher)
         yield Damage(start, len(data) if resumed is None else resumed, resumed is None)
         if resumed is None:
             return
@@ -102,11 +106,11 @@ def committed(data: bytes) -> tuple[int, int]:
     return end, damaged
 
 
-def _next(data: bytes | memoryview, start: int) -> int | None:
+def _next(data: bytes | memoryview, start: int, cipher: Cipher) -> int | None:
     rest = bytes(data[start:])
     at = rest.find(b"\n")
     while at >= 0:
-        if parse(data, start + at + 1) is not None:
+        if parse(data, start + at + 1, cipher) is not None:
             return start + at + 1
         at = rest.find(b"\n", at + 1)
     return None

@@ -17,6 +17,7 @@ import orjson
 
 from ...errors import SiltstoneError
 from . import disk
+from .cipher import PLAIN, Cipher
 from .disk import File
 from .frames import HEAD, Damage, Frame, frame, is_unfinished, parse, scan, size_of
 
@@ -73,9 +74,18 @@ class Draft:
 class Log:
     """The segments of one user. Appending, repairing and rewriting need the user's lock."""
 
-    def __init__(self, folder: str, user_id: str, *, durable: bool, writable: bool, segment_size: int) -> None:
+    def __init__(
+        self,
+        folder: str,
+        user_id: str,
+        *,
+        durable: bool,
+        writable: bool,
+        segment_size: int,
+        cipher: Cipher = PLAIN,
+    ) -> None:
         """``segment_size``: bytes after which a new segment is begun."""
-        self._folder, self._user_id = folder, user_id
+        self._folder, self._user_id, self._cipher = folder, user_id, cipher
         self._durable, self._writable, self._segment_size = durable, writable, segment_size
         self._segments: dict[int, Segment] = {}
         self._fresh_segment = False
@@ -110,7 +120,7 @@ class Log:
                 return False
             if segment.file.size < end:
                 return False
-            header = parse(segment.file.read(0, 1 << 12))
+            header = parse(segment.file.read(0, 1 << 12), cipher=self._cipher)
             introduced = {} if header is None else orjson.loads(header.document)
             if (introduced.get("born"), introduced.get("pass", 0)) != (state["born"], passes):
                 return False
@@ -160,7 +170,7 @@ class Log:
         news, pending, base = News(), [], segment.end
         moved: list[tuple[int, int]] = []
         self.torn = False
-        for piece in scan(data):
+        for piece in scan(data, cipher=self._cipher):
             if isinstance(piece, Damage):
                 rest = data[piece.start : piece.end]
                 if piece.tail and not segment.sealed and is_unfinished(rest):
@@ -206,7 +216,7 @@ class Log:
         size = size_of(data)
         if size is not None and size > len(data):
             data += segment.file.read(start + len(data), size - len(data))
-        found = parse(data)
+        found = parse(data, cipher=self._cipher)
         if found is None or found.number != number:
             self.unreadable.add(number)
             return None
@@ -252,10 +262,10 @@ class Log:
             frames.append(b"\n")
             offset += 1
         if not offset:
-            frames.append(frame(0, self._introduction(segment.number), True))
+            frames.append(self._frame(0, self._introduction(segment.number), True))
             offset += len(frames[0])
         for position, document in enumerate(documents, 1):
-            framed = frame(number, document, position == len(documents))
+            framed = self._frame(number, document, position == len(documents))
             places.append(segment.number << 32 | offset)
             frames.append(framed)
             offset += len(framed)
@@ -263,6 +273,9 @@ class Log:
         self._write(segment, b"".join(frames), sync)
         segment.end, segment.ragged, self.next_number = offset, False, number
         return places
+
+    def _frame(self, number: int, document: bytes, last: bool) -> bytes:
+        return frame(number, self._cipher.seal_document(number, document), last)
 
     def _write(self, segment: Segment, data: bytes, sync: bool) -> None:
         written = False
@@ -312,7 +325,7 @@ class Log:
         damage: list[Damage] = []
 
         def frames() -> Iterator[Frame]:
-            for piece in scan(segment.file.read(0, end)):
+            for piece in scan(segment.file.read(0, end), cipher=self._cipher):
                 if isinstance(piece, Damage):
                     damage.append(piece)
                 else:
@@ -333,15 +346,15 @@ class Log:
 
     def _draft(self, segment: Segment, end: int, changes: Mapping[int, bytes | None]) -> Draft:
         number = segment.number
-        out = bytearray(frame(0, self._introduction(number, segment.passes + 1), True))
+        out = bytearray(self._frame(0, self._introduction(number, segment.passes + 1), True))
         places: list[tuple[int, int]] = []
-        for piece in scan(segment.file.read(0, end)):
+        for piece in scan(segment.file.read(0, end), cipher=self._cipher):
             if isinstance(piece, Damage) or not piece.number:
                 continue
             document = changes.get(piece.number, piece.document)
             if document is not None:
                 places.append((piece.number, number << 32 | len(out)))
-                out += frame(piece.number, document, True)  # each commit in here is whole
+                out += self._frame(piece.number, document, True)  # each commit in here is whole
         return Draft(number, segment.inode, end, bytes(out), places)
 
     def _replace(self, draft: Draft) -> tuple[Segment, list[tuple[int, int]]]:
@@ -349,7 +362,7 @@ class Log:
         late = segment.file.read(draft.end, segment.end - draft.end)
         moved = draft.segment << 32 | len(draft.data)
         places = draft.places + [
-            (found.number, moved + found.start) for found in scan(late) if isinstance(found, Frame)
+            (found.number, moved + found.start) for found in scan(late, cipher=self._cipher) if isinstance(found, Frame)
         ]
         disk.replace(segment.file.path, draft.data + late)
         fresh = self._open(draft.segment)
@@ -414,30 +427,30 @@ class Header:
     born: str
 
 
-def read_header(folder: str) -> Header | None:
+def read_header(folder: str, cipher: Cipher = PLAIN) -> Header | None:
     """Return what a user's folder names, from the first segment whose head checks."""
     for number in _numbers(folder):
-        found = parse(File(os.path.join(folder, f"docs.{number:06d}.jsonl")).read(0, 1 << 16))
+        found = parse(File(os.path.join(folder, f"docs.{number:06d}.jsonl")).read(0, 1 << 16), cipher=cipher)
         if found is not None and not found.number:
             document = orjson.loads(found.document)
             return Header(str(document["user"]), str(document["born"]))
     return None
 
 
-def read_user(folder: str) -> str | None:
+def read_user(folder: str, cipher: Cipher = PLAIN) -> str | None:
     """Return the id that a user's folder names, if a head checks."""
-    header = read_header(folder)
+    header = read_header(folder, cipher)
     return None if header is None else header.user_id
 
 
-def refused_in(folder: str, user_id: str) -> tuple[set[str], int]:
+def refused_in(folder: str, user_id: str, cipher: Cipher = PLAIN) -> tuple[set[str], int]:
     """Return the hashes of what a user's folder refuses, as far as it can be read, and its number of documents.
 
     Nothing is written.
     """
     hashes: set[str] = set()
     documents = 0
-    log = Log(folder, user_id, durable=False, writable=False, segment_size=0)
+    log = Log(folder, user_id, durable=False, writable=False, segment_size=0, cipher=cipher)
     for news in log.read():
         for _, found in news.frames:
             documents += found.document.startswith(b'{"i":')

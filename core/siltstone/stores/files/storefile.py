@@ -8,32 +8,36 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final
-from zlib import crc32
-
-import orjson
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import StoreCorruptedError, StoreVersionError
 from ...protocols import Fingerprint
-from . import disk
-from .disk import File
+from . import disk, twofold
+from .cipher import NO_KEYS, Keys, missing
+
+if TYPE_CHECKING:
+    from .keys import KeyFolder
 
 FORMAT: Final = 2
 """Counts up with every change that an older release would misread; see ``migrations``."""
 NAME: Final = "STORE"
-_APART: Final = 4_096
-"""Bytes from one copy to the other: more than a disk damages at once."""
+KEYS: Final = "KEYS"
+"""Folder of an encrypted store's keys, see ``keys``."""
 
 
 @dataclass(frozen=True)
 class StoreFile:
-    """The settings of a folder: ``secret`` keys its hashes, ``space`` counts its embedding spaces."""
+    """The settings of a folder: ``secret`` keys its hashes, ``space`` counts its embedding spaces.
+
+    ``sealed``: the store is encrypted, and the names of its folders tell nothing.
+    """
 
     secret: bytes
     space: int = 0
     fingerprint: Fingerprint | None = None
     format: int = FORMAT
     damaged: bool = False
+    sealed: bool = False
 
     @property
     def identity(self) -> str:
@@ -44,28 +48,65 @@ class StoreFile:
         """Return the key of a user's hashes."""
         return blake2b(user_id.encode(), key=self.secret, digest_size=16).digest()
 
+    def user_folder(self, root: str, user_id: str) -> str:
+        """Return a user's folder: named by a hash, so that ids never collide, whatever the disk's rules.
+
+        A plain store puts a readable part in front; an encrypted one keys the hash, so that no one can try ids.
+        """
+        if self.sealed:
+            key = blake2b(b"folders", key=self.secret).digest()
+            return named_folder(root, blake2b(user_id.encode(), key=key, digest_size=16).hexdigest())
+        hashed = blake2b(user_id.encode(), digest_size=16).hexdigest()
+        readable = re.sub(r"[^a-z0-9]+", "-", user_id.lower())[:24].strip("-")
+        return named_folder(root, f"{readable}-{hashed}" if readable else hashed)
+
 
 def exists(folder: str) -> bool:
     """Return whether a folder is a store."""
     return disk.exists(os.path.join(folder, NAME))
 
 
-def write(folder: str, store: StoreFile) -> None:
+def unlock(folder: str, key: bytes | str | None) -> Keys:
+    """Return the keys of a store, or of what is left of one, encrypted or not; nothing is written.
+
+    Raises ``DecryptionError`` for a wrong or missing key, ``ConfigurationError`` for a key of a plain store, and what
+    ``read`` raises.
+    """
+    sealed = "sealed" in document(folder) if exists(folder) else disk.is_folder(os.path.join(folder, KEYS))
+    if not sealed:
+        NO_KEYS.check(folder, key)
+        return NO_KEYS
+    if key is None:
+        raise missing(folder)
+    return _key_folder()(folder, key)
+
+
+def create(folder: str, store: StoreFile, key: bytes | str | None) -> Keys:
+    """Make a folder a store, encrypted if there is a key. Needs the folder's lock."""
+    keys: Keys = NO_KEYS if key is None else _key_folder().create(folder, key)
+    write(folder, store, keys)
+    return keys
+
+
+def _key_folder() -> type[KeyFolder]:
+    from .keys import KeyFolder  # loads cryptography, which plain stores do without
+
+    return KeyFolder
+
+
+def write(folder: str, store: StoreFile, keys: Keys = NO_KEYS) -> None:
     """Replace the settings of a folder, atomically."""
     fingerprint = None if store.fingerprint is None else dataclasses.asdict(store.fingerprint)
-    values = {"format": store.format, "secret": store.secret.hex(), "space": store.space, "fingerprint": fingerprint}
-    replace(folder, values)
+    secret = keys.hidden(store.secret)
+    replace(folder, {"format": store.format, **secret, "space": store.space, "fingerprint": fingerprint})
 
 
 def replace(folder: str, document: Mapping[str, Any]) -> None:
     """Replace ``STORE`` by a document of any format, atomically."""
-    body = orjson.dumps(document)
-    line = b"%08x %b\n" % (crc32(body), body)
-    filler = b" " * (-len(line) % _APART - 1) + b"\n" if len(line) % _APART else b""
-    disk.replace(os.path.join(folder, NAME), line + filler + line)
+    twofold.write(os.path.join(folder, NAME), document)
 
 
-def read(folder: str) -> StoreFile:
+def read(folder: str, keys: Keys = NO_KEYS) -> StoreFile:
     """Return the settings of a folder.
 
     Raises ``StoreVersionError`` for a newer format and while a migration is under way, ``StoreCorruptedError`` when
@@ -76,11 +117,12 @@ def read(folder: str) -> StoreFile:
         raise StoreVersionError(f"{folder} is being migrated by another process; nothing was changed: retry")
     found = document["fingerprint"]
     return StoreFile(
-        secret=bytes.fromhex(document["secret"]),
+        secret=keys.secret(document),
         space=document["space"],
         fingerprint=Fingerprint(**{**found, "probe": tuple(found["probe"])}) if found else None,
         format=document["format"],
         damaged=damaged,
+        sealed="sealed" in document,
     )
 
 
@@ -91,31 +133,16 @@ def document(folder: str) -> dict[str, Any]:
 
 def _read(folder: str) -> tuple[dict[str, Any], bool]:
     path = os.path.join(folder, NAME)
-    file = File(path)
-    lines = [line for line in file.read(0, file.size).split(b"\n") if line.strip()]
-    good = [body for line in lines if (body := _checked(line)) is not None]
-    if not good:
+    found, damaged = twofold.read(path)
+    if found is None:
         raise StoreCorruptedError(f"{path} is damaged in both copies; nothing was changed: restore it from a backup")
-    found = orjson.loads(good[0])
     if found["format"] > FORMAT:
         raise StoreVersionError(
             f"{folder} has format {found['format']}, this release reads up to {FORMAT}: install a newer siltstone"
         )
-    return found, len(good) < 2 or len(lines) > 2
-
-
-def user_folder(root: str, user_id: str) -> str:
-    """Return a user's folder: a readable part and a hash, so that ids never collide, whatever the disk's rules."""
-    hashed = blake2b(user_id.encode(), digest_size=16).hexdigest()
-    readable = re.sub(r"[^a-z0-9]+", "-", user_id.lower())[:24].strip("-")
-    return named_folder(root, f"{readable}-{hashed}" if readable else hashed)
+    return found, damaged
 
 
 def named_folder(root: str, name: str) -> str:
     """Return where the user's folder of a name lies: spread over 256 folders by the first digits of the hash."""
     return os.path.join(root, "users", name[-32:-30], name)
-
-
-def _checked(line: bytes) -> bytes | None:
-    crc, _, body = line.partition(b" ")
-    return body if crc == b"%08x" % crc32(body) else None

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from ...index.vectors import Halves, Rows
 from . import disk
+from .cipher import PLAIN, Cipher
 from .disk import File
 
 _NAME: Final = re.compile(r"vectors\.(\d{4})x(\d+)\.(\d{6})\.f16")
@@ -44,12 +45,12 @@ class VectorRows:
 class VectorFile:
     """The vector segments of one user and one embedding space of width ``dim``."""
 
-    def __init__(self, folder: str, space: int, dim: int, *, writable: bool) -> None:
+    def __init__(self, folder: str, space: int, dim: int, *, writable: bool, cipher: Cipher = PLAIN) -> None:
         self.space, self.dim = space, dim
-        self._folder, self._writable = folder, writable
-        self._row = np.dtype(
-            [("crc", "<u4"), ("zero", "<u4"), ("number", "<i8"), ("hash", "<i8"), ("half", "<f2", (dim,))]
-        )
+        self._folder, self._writable, self._cipher = folder, writable, cipher
+        self._body = np.dtype([("hash", "<i8"), ("half", "<f2", (dim,))])
+        sealed = f"V{self._body.itemsize + cipher.extra}"
+        self._row = np.dtype([("crc", "<u4"), ("zero", "<u4"), ("number", "<i8"), ("body", sealed)])
         self._most = max(1_024, min(1 << _SLOT_BITS, _SEGMENT_SIZE // self._row.itemsize))
         self._files: dict[int, File] = {}
         self._maps: dict[int, npt.NDArray[Any]] = {}
@@ -62,7 +63,10 @@ class VectorFile:
     def append(self, numbers: Sequence[int], hashes: Sequence[int], halves: Halves) -> Rows:
         """Append rows and return their slots. Needs the user's lock."""
         rows = np.zeros(len(numbers), self._row)
-        rows["number"], rows["hash"], rows["half"] = numbers, hashes, halves
+        bodies = np.empty(len(numbers), self._body)
+        bodies["hash"], bodies["half"] = hashes, halves
+        rows["number"] = numbers
+        rows["body"] = self._cipher.seal_rows(self.space, rows["number"], bodies.view(f"V{self._body.itemsize}"))
         size = self._row.itemsize
         data = rows.tobytes()
         rows["crc"] = [crc32(data[i * size + 4 : (i + 1) * size]) for i in range(len(rows))]
@@ -149,8 +153,9 @@ class VectorFile:
                 out[here] = np.nan
                 continue
             good = self._check_once(segment, mapped, index)
-            out[here] = mapped["half"][index]
-            out[here[~good]] = np.nan
+            bodies, whole = self._opened(mapped[index])
+            out[here] = bodies["half"]
+            out[here[~(good & whole)]] = np.nan
         return out
 
     def _check_once(self, segment: int, mapped: npt.NDArray[Any], index: Rows) -> npt.NDArray[np.bool_]:
@@ -210,8 +215,14 @@ class VectorFile:
         blank = rows["number"] == 0  # erased, or never written
         self.bad += int(np.count_nonzero(~good & ~blank))
         good &= ~blank
-        rows = rows[good]
-        return VectorRows(slots[good], rows["number"], rows["hash"], np.ascontiguousarray(rows["half"]))
+        bodies, whole = self._opened(rows[good])
+        self.bad += int(np.count_nonzero(~whole))
+        bodies, slots = bodies[whole], slots[good][whole]
+        return VectorRows(slots, rows["number"][good][whole], bodies["hash"], np.ascontiguousarray(bodies["half"]))
+
+    def _opened(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        bodies, good = self._cipher.open_rows(self.space, rows["number"], rows["body"])
+        return bodies.view(self._body), good
 
     def _path(self, segment: int) -> str:
         return os.path.join(self._folder, f"vectors.{self.space:04d}x{self.dim}.{segment:06d}.f16")
