@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from siltstone.stores.folder import FolderStore
 
 from .journal import State, Version, read
 
+_Users: TypeAlias = dict[str, dict[str, tuple[Version, ...]]]
 _TOKEN = re.compile(rb"qx\w+?xq")
 _REPAIRS = ("of an unfinished write",)
 """What a store may say of itself after a kill."""
@@ -28,29 +30,36 @@ class Broken(AssertionError):
 def check(folder: Path, journals: Sequence[Path], key: bytes | None = None) -> None:
     """Open the store twice, and raise ``Broken`` where it is not what its writers were promised."""
     states = {path.name: read(path) for path in journals if path.exists()}
+    users = {user for _, state in states.values() for user in state.users}
+    seen = []
     for opened in range(2):
         store = FolderStore(folder, key=key)
-        users = {user for _, state in states.values() for user in state.users}
         _require(set(store.users()) - {"check"} <= users, "a user from nowhere")
         held = {user: _held(store, user) for user in users}
-        gone: set[Version] = set()
-        for name, (acknowledged, perhaps) in states.items():
-            mine = {user: _of(name, items) for user, items in held.items()}
-            now = next((state for state in (perhaps, acknowledged) if _texts(state.users) == _texts(mine)), None)
-            _require(now is not None, f"{name}: neither the old nor the new state: {_differences(acknowledged, mine)}")
-            assert now is not None
-            _check_vectors(mine, acknowledged, perhaps)
-            gone |= now.gone
-            _check_refused(store, now)
-            audited = {
-                (deed.user_id, id)
-                for deed in auditfile.read(str(folder), storefile.unlock(str(folder), key))
-                for id in deed.ids
-            }
-            _require(now.removed <= audited, f"{name}: the audit lacks {sorted(now.removed - audited)[:3]}")
-        _check_gone(folder, gone)
+        seen.append(held)
+        if not opened:
+            _check_promises(store, folder, states, held, key)
         store.commit("check", [known("check", f"opened {opened}", user="check", version=opened + 1)])
         store.close()
+    _require(seen[0] == seen[1], "opened again, it is another one")
+
+
+def _check_promises(
+    store: FolderStore, folder: Path, states: Mapping[str, tuple[State, State]], held: _Users, key: bytes | None
+) -> None:
+    gone: set[Version] = set()
+    audit = auditfile.read(str(folder), storefile.unlock(str(folder), key))
+    audited = {(deed.user_id, id) for deed in audit for id in deed.ids}
+    for name, (acknowledged, perhaps) in states.items():
+        mine = {user: _of(name, items) for user, items in held.items()}
+        now = next((state for state in (perhaps, acknowledged) if _texts(state.users) == _texts(mine)), None)
+        if now is None:
+            raise Broken(f"{name}: neither the old nor the new state: {_differences(acknowledged, mine)}")
+        _check_vectors(mine, acknowledged, perhaps)
+        _check_refused(store, now)
+        _require(now.removed <= audited, f"{name}: the audit lacks {sorted(now.removed - audited)[:3]}")
+        gone |= now.gone
+    _check_gone(folder, gone)
 
 
 def _held(store: FolderStore, user: str) -> dict[str, tuple[Version, ...]]:
@@ -94,11 +103,11 @@ def _print(vector: np.ndarray) -> int:  # type: ignore[type-arg]
     return int.from_bytes(vector.astype(np.float16).tobytes()[:12], "big")
 
 
-def _texts(users: dict[str, dict[str, tuple[Version, ...]]]) -> dict[tuple[str, str], list[str]]:
+def _texts(users: _Users) -> dict[tuple[str, str], list[str]]:
     return {(user, id): [text for text, _ in held] for user, items in users.items() for id, held in items.items()}
 
 
-def _check_vectors(mine: dict[str, dict[str, tuple[Version, ...]]], acknowledged: State, perhaps: State) -> None:
+def _check_vectors(mine: _Users, acknowledged: State, perhaps: State) -> None:
     """Check that each vector is the one of the text that it stands beside, and that none is missing."""
     for user, items in mine.items():
         for id, held in items.items():
@@ -125,7 +134,7 @@ def _check_gone(folder: Path, gone: set[Version]) -> None:
         _require(not any(half in data for half in vectors), f"{path.name} holds a forgotten vector")
 
 
-def _differences(state: State, mine: dict[str, dict[str, tuple[Version, ...]]]) -> str:
+def _differences(state: State, mine: _Users) -> str:
     wanted, found = _texts(state.users), _texts(mine)
     lost = [key for key in wanted if key not in found]
     other = [(key, wanted[key], found[key]) for key in wanted if key in found and wanted[key] != found[key]]

@@ -65,27 +65,36 @@ class Journal:
         os.write(self._fd, json.dumps(step).encode() + b"\n")
         self._doing = step
         yield
-        self.settle(done=True)
+        self._note("done")
 
     @property
     def perhaps(self) -> State:
         """The state after an operation that raised, if it was done all the same."""
-        return self.state if self._doing is None else self.state.after(self._doing)
+        return _settled(self.state, self._doing, "done")
 
     def settle(self, *, done: bool) -> None:
-        """Note whether the operation that raised was done."""
+        """Note whether the operation that raised was done. It was not acknowledged, so that the audit may lack it."""
         if self._doing is not None:
-            os.write(self._fd, b"done\n" if done else b"undone\n")
-            self.state, self._doing = self.perhaps if done else self.state, None
+            self._note("done unasked" if done else "undone")
+
+    def _note(self, outcome: str) -> None:
+        os.write(self._fd, outcome.encode() + b"\n")
+        self.state, self._doing = _settled(self.state, self._doing, outcome), None
 
 
 def read(path: Path) -> tuple[State, State]:
     """Return the state that was acknowledged, and the one that the operation under way would lead to."""
     state, doing = State(), None
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        if line in (b"done", b"undone"):
-            assert doing is not None
-            state, doing = state.after(doing) if line == b"done" else state, None
-        else:
+    for line in path.read_text().split("\n")[:-1]:
+        if line.startswith("{"):
             doing = json.loads(line)
-    return state, state if doing is None else state.after(doing)
+        else:
+            state, doing = _settled(state, doing, line), None
+    return state, _settled(state, doing, "done")
+
+
+def _settled(state: State, step: Mapping[str, Any] | None, outcome: str) -> State:
+    if step is None or outcome == "undone":
+        return state
+    after = state.after(step)
+    return after if outcome == "done" else replace(after, removed=state.removed)

@@ -65,7 +65,7 @@ class Life:
             lambda w: w.add(w.private, 2),
             lambda w: w.forget(w.private, ["v-31"]),
             lambda w: w.forget_everything(w.private),
-            lambda w: w.add(USER, 260),
+            lambda w: w.add(USER, 80),  # enough for a cache
             lambda w: w.reopen(),
             self.read,
             lambda w: w.close(),
@@ -144,14 +144,14 @@ def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -
 
 
 def made(template: Path) -> None:
-    """Make the store that every life begins with: a few hundred records, a cache, another user."""
+    """Make the store that every life begins with: two hundred records, and another user."""
     template.mkdir()
     writer = Writer(template / "store", template / "v", "v", durability="os", segment_size=40_000)
     writer.store.set_fingerprint(space())
     writer.add(USER, 30)
     writer.add(writer.private, 6)
     writer.update(USER, ["v-1", "v-2"])
-    writer.add(USER, 270)
+    writer.add(USER, 160)
     writer.close()
 
 

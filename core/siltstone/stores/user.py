@@ -85,6 +85,8 @@ class UserStore:
         self._start()
 
     def _start(self) -> None:
+        """Know nothing yet. ``_space`` first: whoever sees the new table sees that it is empty."""
+        self._space = -1
         rules = self._rules
         log = Log(
             self.folder,
@@ -98,7 +100,6 @@ class UserStore:
         self.table = Table(self.user_id, _reader(log, self.user_id), self._step, history=rules.history)
         self._vectors: VectorFile | None = None
         self._early: list[VectorRows] = []
-        self._space = -1
         self._unfinished: dict[int, Removal] = {}
         self._notes: list[str] = []
         self._rewrites = 0  # a picture of the table taken before one is out of date
@@ -108,8 +109,9 @@ class UserStore:
 
     def current(self, space: int) -> Table:
         """Return the table with every acknowledged commit on it; ``space`` numbers the embedding space."""
+        table = self.table
         if space == self._space and (self._alone or not self._changed()):
-            return self.table
+            return table
         with self._step:
             if not self._alone or space != self._space:
                 self._catch_up(space)
@@ -129,14 +131,28 @@ class UserStore:
     def _catch_up(self, space: int) -> None:
         """Read what others wrote; raises ``Vanished`` when the user was removed."""
         try:
-            changed = self._log.changed()
-            if changed or space != self._space:
+            if self._log.changed() or space != self._space:
                 self._read_on(space)
         except Vanished:
+            self._start_again()  # the log was cut, or another one lies here
             if not disk.is_folder(self.folder):
                 raise
-            self._start()  # the log was cut, or another one lies here
+            self._catch_up_from_nothing(space)
+        except BaseException:  # half of the news may be in the table: all of it is read again
+            self._start_again()
+            raise
+
+    def _catch_up_from_nothing(self, space: int) -> None:
+        try:
             self._read_on(space)
+        except BaseException:
+            self._start_again()
+            raise
+
+    def _start_again(self) -> None:
+        fresh_segment = self._log.fresh_segment
+        self._start()
+        self._log.fresh_segment = fresh_segment
 
     def _read_on(self, space: int) -> None:
         if self._space < 0:

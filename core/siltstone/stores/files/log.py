@@ -88,7 +88,7 @@ class Log:
         self._folder, self._user_id, self._cipher = folder, user_id, cipher
         self._durable, self._writable, self._segment_size = durable, writable, segment_size
         self._segments: dict[int, Segment] = {}
-        self._fresh_segment = False
+        self.fresh_segment = False
         self.next_number = 1
         self.born = ""
         self.torn = False
@@ -246,7 +246,7 @@ class Log:
     def make_ready(self) -> None:
         """Begin a new segment where one is due: ``next_number`` is what the next document gets."""
         last = self._last if self._segments else None
-        if last is None or last.end >= self._segment_size or self._fresh_segment:
+        if last is None or last.end >= self._segment_size or self.fresh_segment:
             self._begin(last)
 
     def append(self, documents: Sequence[bytes], *, sync: bool = True) -> list[int]:
@@ -285,7 +285,7 @@ class Log:
             if self._durable and sync:
                 segment.file.sync()
         except SiltstoneError:
-            self._fresh_segment = written and segment.end > 0  # readers may have seen it: never reuse these bytes
+            self.fresh_segment = written and segment.end > 0  # readers may have seen it: never reuse these bytes
             with suppress(SiltstoneError):  # else the next writer cuts it
                 segment.file.truncate(segment.end)
             raise
@@ -296,7 +296,7 @@ class Log:
         if last is not None and not last.sealed:
             self.append([orjson.dumps({"next": number})], sync=False)
             last.sealed = True
-        self._fresh_segment = False
+        self.fresh_segment = False
         file = File(self._path(number), write=True, create=True)
         if self._durable:
             disk.sync_folder(self._folder)
