@@ -167,7 +167,7 @@ def make_folder(path: str) -> None:
     """Create a folder and its parents, for the owner alone; on disk when it returns."""
     missing: list[str] = []
     while not is_folder(path):
-        if exists(path):
+        if exists(path) and not is_folder(path):  # twice: another process may make it right now
             raise ConfigurationError(f"{path} is a file: it cannot hold a store")
         missing.append(path)
         path = os.path.dirname(path)
