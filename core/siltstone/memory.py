@@ -420,7 +420,7 @@ class TieredMemory:
         ``InvalidInputError``. ``everything`` means all of this user, and takes no condition beside it.
         ``dry_run`` reports what would go, and removes nothing.
 
-        When it returns, no file of the store contains the words.
+        When it returns, no file of the store contains the words. An export elsewhere is the caller's own.
         """
         engine = self._writable()
         where = self._where(kinds=kinds, since=since, until=until, session_id=session_id, metadata=metadata)

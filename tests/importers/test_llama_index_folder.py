@@ -21,6 +21,7 @@ from siltstone import InvalidInputError, TieredMemory
 from siltstone.importers.llama_messages import to_message
 from siltstone.importers.llama_vectors import VECTORS, flat_rows
 from siltstone.protocols import Floats
+from siltstone.stores.ram import RamStore
 from siltstone.testing import HashEmbedder, WordCounter
 from siltstone.text.guard import PREAMBLES, fence
 
@@ -138,6 +139,16 @@ def test_vectors_of_the_same_space_are_taken_over(tmp_path: Path, scale: float) 
         assert len([text for text in model.texts if text in texts]) == 8
         assert memory.stats().pending_vectors == 0
         assert memory.search(texts[7], top_k=1)[0].record.text == texts[7]
+
+
+def test_a_dry_run_compares_vectors_without_settling_the_space(tmp_path: Path) -> None:
+    """A new store takes on no embedding space by a dry run, and the report is that of the import after it."""
+    store = RamStore()
+    folder = storage(tmp_path / "x", TEXTS, HashEmbedder(64).embed_documents(TEXTS))
+    with TieredMemory.open(store, embedder=HashEmbedder(64), token_counter=WordCounter()) as memory:
+        dry = memory.import_from(folder, dry_run=True)
+        assert store.fingerprint() is None
+        assert dataclasses.replace(dry, dry_run=False) == memory.import_from(folder)
 
 
 @pytest.mark.parametrize("other", ["another model", "another width", "damaged", "another index", "nan"])

@@ -83,6 +83,8 @@ def _copied(versions: Sequence[Stored], reads: Reads, rules: Rules, vector: Floa
     if _content(here) == _content(newest):
         return Decision("unchanged")
     if _born(here) != _born(newest):
+        if _sources(here) and _sources(here) == _sources(newest):
+            return Decision("skipped", reason="this store has made its own of the same sources")
         return Decision("failed", reason="its id belongs to something else in this store, which stays as it is")
     return _later(here, newest, reads, rules, vector)
 
@@ -152,6 +154,11 @@ def _born(item: Stored) -> tuple[object, ...]:
         return item.message.session_id, item.message.created_at
     assert item.record is not None
     return item.record.created_at, item.record.stored_at
+
+
+def _sources(item: Stored) -> tuple[str, ...]:
+    """Return what a derived record was made of: its id may follow from that."""
+    return item.record.source_ids if item.record is not None and item.message is None else ()
 
 
 def _changed(record: Record) -> datetime:
