@@ -179,13 +179,33 @@ def test_what_no_longer_holds_stands_behind_unless_the_past_is_asked_about(
     assert memory.best(past) == old
 
 
-def test_what_was_said_before_a_move_is_found(memory: Memory) -> None:
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        (
+            [
+                "Berlin is wonderful, I love its parks and lakes.",
+                "Tomorrow the movers come, goodbye flat!",
+                "Lisbon is sunny and the food is great.",
+            ],
+            "What did I say about Berlin before the move?",
+        ),
+        (
+            [
+                "柏林真不错，我喜欢那里的公园和湖。",
+                "明天搬家公司就来了，再见了小公寓！",
+                "里斯本阳光很好，东西也好吃。",
+            ],
+            "搬家之前我是怎么说柏林的？",
+        ),
+    ],
+)
+def test_what_was_said_before_a_move_is_found(memory: Memory, said: list[str], asked: str) -> None:
     """ "What did I say about Berlin before the move" finds the praise, not the move."""
     memory.chat()
-    memory.say("Berlin is wonderful, I love its parks and lakes.", days=90, session="a")
-    memory.say("Tomorrow the movers come, goodbye flat!", days=30, session="b")
-    memory.say("Lisbon is sunny and the food is great.", days=10, session="c")
-    assert memory.best("What did I say about Berlin before the move?").startswith("Berlin is wonderful")
+    for n, text in enumerate(said):
+        memory.say(text, days=90 - 30 * n, session=f"move {n}")
+    assert memory.best(asked) == said[0]
 
 
 @pytest.mark.parametrize(
@@ -250,6 +270,25 @@ def test_a_time_in_the_question_counts(memory: Memory, asked: str, right: int) -
 
 
 @pytest.mark.parametrize(
+    ("event", "asked"),
+    [
+        ("We are finally off on our trip to Norway today!", "What did I buy two weeks before the trip?"),
+        ("Our trip to Norway begins on 3 June.", "Two weeks before the trip, what did I buy?"),
+        ("今天终于出发去挪威旅行了！", "挪威旅行前两周我买了什么？"),
+        ("挪威旅行定在6月3日出发。", "去挪威旅行之前两个星期我买了什么？"),
+    ],
+)
+def test_a_time_may_hang_on_an_event(memory: Memory, event: str, asked: str) -> None:
+    """The event is found in the memory, its day by its words or by when it was said, and the time counted from it."""
+    memory.chat()
+    memory.say(event, days=9 if "3" not in event else 35, session="trip")
+    bought = {
+        n: memory.say(f"I bought {n} pairs of boots, 我买了{n}双靴子。", days=n, session=f"{n}") for n in (2, 23, 70)
+    }
+    assert memory.ask(asked)[0].record.id == bought[23]
+
+
+@pytest.mark.parametrize(
     ("lines", "asked", "right"),
     [
         (
@@ -290,12 +329,18 @@ def test_the_shortest_queries_work(memory: Memory, query: str) -> None:
         assert query in hits[0].record.text
 
 
-def test_thirty_thousand_characters_of_query_work(memory: Memory) -> None:
+@pytest.mark.parametrize(
+    ("said", "talk"),
+    [
+        ("I keep bees on the roof.", "We talked about bees and honey and hives on roofs. "),
+        ("我在屋顶养蜜蜂。", "我们聊了蜜蜂、蜂蜜和屋顶上的蜂箱。"),
+    ],
+)
+def test_thirty_thousand_characters_of_query_work(memory: Memory, said: str, talk: str) -> None:
     """A whole conversation as a query is answered, and what it is about comes first."""
     memory.chat()
-    memory.say("I keep bees on the roof.")
-    query = "We talked about bees and honey and hives on roofs. " * 600
-    assert memory.best(query) == "I keep bees on the roof."
+    memory.say(said)
+    assert memory.best(talk * (30_000 // len(talk) + 1)) == said
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\n"])

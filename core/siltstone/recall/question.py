@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from ..text.anchors import Anchor, anchors
 from ..text.dates import Period, periods
 from ..text.tokenize import terms
 from .weights import LONG
@@ -60,6 +61,8 @@ class Question:
     ``asks_past``, ``asks_present`` whether it wants what was, or what is now
     ``role``       whose words are asked about: ``user``, ``assistant`` or ``None``
     ``periods``    times that it names, anchored on the moment of asking
+    ``anchors``    times that hang on an event, whose day is still to be found; ``aside`` are terms that stand in
+                   such a time only: they say when, not what
     """
 
     text: str
@@ -72,6 +75,8 @@ class Question:
     asks_present: bool
     role: str | None
     periods: tuple[Period, ...]
+    anchors: tuple[Anchor, ...] = ()
+    aside: frozenset[str] = frozenset()
 
 
 def read_question(text: str, now: datetime) -> Question:
@@ -85,6 +90,7 @@ def read_question(text: str, now: datetime) -> Question:
     counted = tuple(counts[word] for word in words)
     passage = sum(counted) >= LONG
     asked = text if not passage else ""
+    hanging, rest = anchors(asked)
     return Question(
         text=text[:_NAMED_WITHIN],
         terms=words,
@@ -95,7 +101,9 @@ def read_question(text: str, now: datetime) -> Question:
         asks_past=_PAST.search(asked) is not None,
         asks_present=_PRESENT.search(asked) is not None,
         role=_role(asked),
-        periods=tuple(periods(asked, now)),
+        periods=tuple(periods(rest, now)),
+        anchors=hanging,
+        aside=frozenset(words).difference(terms(rest)) if hanging else frozenset(),
     )
 
 

@@ -15,7 +15,7 @@ from .arm import DEPTH, Arm
 from .lexical import bm25
 from .parts import Arms, evidence, form, recency, standing
 from .question import Question, name_terms
-from .weights import BY_HAND, FITTED, PASSAGE, REPEATED
+from .weights import ASIDE, BY_HAND, FITTED, PASSAGE, REPEATED
 
 Array = npt.NDArray[np.float64]
 
@@ -74,11 +74,18 @@ def score_parts(
 
 
 def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
-    """Return how often each term counts: speakers' names not at all, repetitions in a passage less and less."""
+    """Return how often each term counts: speakers' names not at all, repetitions in a passage less and less.
+
+    Terms that only tell a time ("before the move") count ``ASIDE``.
+    """
     content = [0 if term in names else count for term, count in zip(question.terms, question.counts, strict=True)]
     if not any(content):
         content = list(question.counts)
-    return [count**REPEATED if question.passage else float(count) for count in content]
+    if question.passage:
+        return [count**REPEATED for count in content]
+    return [
+        count * (ASIDE if term in question.aside else 1.0) for term, count in zip(question.terms, content, strict=True)
+    ]
 
 
 def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[int, tuple[int, ...]]]:

@@ -12,6 +12,7 @@ from ..errors import InvalidInputError
 from ..protocols import Candidates, Floats, Query, Reranker, Store, Where
 from ..records import Hit, Record, expired
 from .arm import DEPTH
+from .occasions import TELLING, times_of
 from .question import read_question
 from .rank import Ranking, rank
 from .weights import FED_BACK, FEEDBACK
@@ -58,6 +59,12 @@ def search(
         raise InvalidInputError("the query is empty: pass a question or a few words to search for")
     question = read_question(query, now)
     vector = None if embedder is None else embedder.embed_query(query)
+    if question.anchors:
+
+        def ask(event: str) -> list[Hit]:
+            return search(store, embedder, user_id, event, top_k=TELLING, now=now)
+
+        question = dataclasses.replace(question, periods=(*question.periods, *times_of(question.anchors, ask)))
     depth = max(DEPTH, 2 * top_k)
     asked = Query(question.terms, vector, where or Where(now=now), depth, whiten=True)
     found = store.candidates(user_id, asked)

@@ -15,6 +15,8 @@ LONG: Final = 60
 """From this many search terms on, a query is a passage of conversation, not a question."""
 REPEATED: Final = 0.7
 """In a passage, a term that stands there n times counts n to this power."""
+ASIDE: Final = 0.3
+"""How much a term counts that stands in a time of the question only: in "before the move", the move says when."""
 
 FITTED: Final = {
     "lexical": 1.137,

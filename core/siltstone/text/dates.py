@@ -13,14 +13,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from . import chinese_dates, english_dates
-from .periods import Period, Rule, date
+from .periods import OPEN, OPEN_WEIGHT, Period, Rule, date
 
 __all__ = ["Period", "periods"]
 
 _READ: Final = 1_000  # characters: nobody dates a question at greater length
 _BLANK: Final = "\0"
-_OPEN: Final = timedelta(days=10 * 365)
-_OPEN_WEIGHT: Final = 0.3  # "since 2019" says little about any one day
 
 
 @dataclass(frozen=True)
@@ -90,15 +88,15 @@ Change = Callable[[Period, "re.Match[str]", datetime], Period]
 
 
 def _since(period: Period, match: re.Match[str], now: datetime) -> Period:
-    return Period(period.start, max(now, period.end), _OPEN_WEIGHT)
+    return Period(period.start, max(now, period.end), OPEN_WEIGHT)
 
 
 def _after(period: Period, match: re.Match[str], now: datetime) -> Period:
-    return Period(period.end, max(now, period.end + timedelta(days=1)), _OPEN_WEIGHT)
+    return Period(period.end, max(now, period.end + timedelta(days=1)), OPEN_WEIGHT)
 
 
 def _before(period: Period, match: re.Match[str], now: datetime) -> Period:
-    return Period(period.start - _OPEN, period.start, _OPEN_WEIGHT)
+    return Period(period.start - OPEN, period.start, OPEN_WEIGHT)
 
 
 def _shifted(period: Period, match: re.Match[str], now: datetime) -> Period:

@@ -145,6 +145,31 @@ def _few(now: datetime, unit: str) -> list[Period]:
     return [Period(ago(now, 5, unit).start, ago(now, 2, unit).end, 0.7)]
 
 
+def _half(match: re.Match[str], now: datetime) -> list[Period]:
+    if match["unit"] == "year":
+        return [span(months_from(now, -6) - timedelta(days=30), 61)]
+    return [span(now - timedelta(days=18), 8)]
+
+
+def _weekdays_ago(match: re.Match[str], now: datetime) -> list[Period]:
+    back = (now.weekday() - _WEEKDAYS.index(match["weekday"][:3]) - 1) % 7 + 1
+    return [day(now - timedelta(days=back + 7 * ((_count(match) or 3) - 1)))]
+
+
+def _before_last(match: re.Match[str], now: datetime) -> list[Period]:
+    unit = match["unit"]
+    if unit == "month":
+        there = months_from(now, -2)
+        return [month(now, there.year, there.month)]
+    if unit == "year":
+        return [year(now, now.year - 2)]
+    return [(week if unit == "week" else weekend)(now - timedelta(weeks=2))]
+
+
+def _weekend_past(match: re.Match[str], now: datetime) -> list[Period]:
+    return [weekend(now - timedelta(days=5)), weekend(now)]
+
+
 def _within(match: re.Match[str], now: datetime) -> list[Period]:
     return [within(now, _count(match) or 3, match["unit"])]
 
@@ -178,8 +203,12 @@ RULES: Final = (
     _rule(_MONTHS, _CLEAR, _month_of),
     _rule(_SEASONS, rf"(?:the )?{_SEASON},? (?:of )?{_YEAR}", _season),
     _rule(_SEASONS, rf"(?:{_WHICH}|(?P<lead>in|during|over|since|before|after)) (?:the )?{_SEASON}", _season),
+    _rule(["ago"], rf"{_COUNT} {_WEEKDAY} ago", _weekdays_ago),
     _rule(["day"], rf"(?:{_WHICH} )?{_WEEKDAY}", _weekday),
+    _rule(["before last"], r"(?:the )?(?P<unit>weekend|week|month|year) before last", _before_last),
     _rule(_TURNS, rf"{_WHICH} (?P<unit>weekend|week|month|year|night|morning|afternoon|evening)", _unit),
+    _rule(["ago"], r"half an? (?P<unit>year|month) ago", _half),
+    _rule(["fortnight"], r"a fortnight ago", lambda match, now: [ago(now, 2, "week")]),
     _rule(["ago"], rf"(?:about |around |over )?{_COUNT} {_UNIT} ago", _ago),
     _rule(["from now"], rf"{_COUNT} {_UNIT} from now", _from_now),
     _rule(_UNITS, rf"in {_COUNT} {_UNIT}", _from_now),
@@ -189,6 +218,8 @@ RULES: Final = (
     _rule(["today", "tonight"], r"today|tonight", _days(0, 1)),
     _rule(["after tomorrow"], r"(?:the )?day after tomorrow", _days(2, 1)),
     _rule(["tomorrow"], r"tomorrow", _days(1, 1)),
+    _rule(["the other day"], r"the other day", _days(-10, 10, 0.5)),
+    _rule(["the weekend"], r"(?:over|on|at|during) the weekend", _weekend_past),
     _rule(["recently", "lately", "these days"], r"recently|lately|these days", _days(-30, 31, 0.5)),
     *(
         _rule(hints, rf"(?:{_WHICH} )?(?:{words})(?:,? (?:of |in )?{_YEAR})?", _holiday(name))

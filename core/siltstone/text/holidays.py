@@ -44,6 +44,11 @@ _LUNAR: Final = {
     "qixi": (_QIXI, 0, 1),
     "mid-autumn": (_AUTUMN, 0, 3),
 }
+_NTH: Final = {  # name -> (month, weekday from Monday, which of the month, number of days)
+    "mothers": (5, 6, 2, 1),
+    "fathers": (6, 6, 3, 1),
+    "thanksgiving": (11, 3, 4, 4),
+}
 # what people call them -> (holiday, a piece of each of these names)
 ENGLISH: Final = {
     r"(?:chinese|lunar) new year|spring festival": ("spring festival", "new year", "spring festival"),
@@ -59,16 +64,20 @@ ENGLISH: Final = {
     r"dragon boat festival": ("dragon boat", "dragon boat"),
     r"mid-?autumn festival|moon festival": ("mid-autumn", "festival"),
     r"national day": ("national", "national day"),
+    r"mother['’]?s['’]? day": ("mothers", "mother"),
+    r"father['’]?s['’]? day": ("fathers", "father"),
 }
 CHINESE: Final = {
     "元旦": "new year",
     "情人节": "valentine",
     "妇女节|三八节": "women",
     "清明节?": "qingming",
-    "劳动节|五一(?:假期|节)?|黄金周": "labour",
+    "劳动节|五一(?:假期|黄金周|节)?": "labour",
     "儿童节|六一": "children",
     "教师节": "teachers",
-    "国庆节?|十一(?:假期|长假)": "national",
+    "国庆节?|十一(?:假期|长假|黄金周)": "national",
+    "母亲节": "mothers",
+    "父亲节": "fathers",
     "万圣节": "halloween",
     "感恩节": "thanksgiving",
     "双十一|光棍节": "singles",
@@ -96,9 +105,10 @@ def holiday(now: datetime, name: str, year: int) -> Period | None:
         text = known[year - _FIRST_YEAR]
         start = now.replace(year=year, month=int(text[:2]), day=int(text[2:]))
         return span(start + timedelta(days=shift), days)
-    if name == "thanksgiving":  # the fourth Thursday of November, and the days after it
-        first = now.replace(year=year, month=11, day=1)
-        return span(first + timedelta(days=(3 - first.weekday()) % 7 + 21), 4)
+    if name in _NTH:
+        month, weekday, place, days = _NTH[name]
+        first = now.replace(year=year, month=month, day=1)
+        return span(first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (place - 1)), days)
     if name == "easter":
         return span(_easter(now, year) - timedelta(days=2), 4)
     return None

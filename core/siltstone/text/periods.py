@@ -12,6 +12,9 @@ from typing import Final
 _DAY: Final = timedelta(days=1)
 OTHER_YEAR: Final = 0.8
 """Weight of a date without a year in other years than the nearest."""
+OPEN: Final = timedelta(days=10 * 365)
+OPEN_WEIGHT: Final = 0.3
+"""How far "before 2019" reaches, and what it weighs: it says little about any one day."""
 _YEARS_BACK: Final = 4
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 
