@@ -13,6 +13,7 @@ from items import asked, known, said, vector
 from siltstone.errors import BackendUnavailableError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
+from writers import PROCESSES, die_at
 
 CANARY = "heliotrope-蓝鹊"
 
@@ -89,6 +90,38 @@ def test_other_processes_go_on_reading_through_a_removal(tmp_path: Path) -> None
     assert [m.content for m in other.messages("u", "s")] == [*(f"text {n}" for n in range(1, 200, 2)), "new"]
     assert other.stats("u").health == ()
     assert other.candidates("u", asked("text")).document_frequency.tolist() == [100]
+
+
+def erase_until(folder: Path, step: int) -> None:
+    """Remove everything of a user, and die at a step on disk."""
+    store = FolderStore(folder)
+    store.messages("u", "s")
+    die_at(step)
+    store.remove("u", [], transcripts=[Refusal("s", id="m2", text="second")], everything=True)
+
+
+def test_a_killed_removal_of_a_user_lets_nothing_back_in(tmp_path: Path) -> None:
+    """Killed at any step, what was forgotten is refused by a store that was open all along, and by the next opening."""
+    outcomes = set()
+    for step in range(200):
+        folder = tmp_path / str(step)
+        store = FolderStore(folder)
+        store.commit("u", [said("m1", "first"), said("m2", "second"), said("m3", "third")])
+        store.remove("u", ["m1"], transcripts=[Refusal("s", id="m1", text="first")])
+        process = PROCESSES.Process(target=erase_until, args=(folder, step))
+        process.start()
+        process.join()
+        gone = store.messages("u", "s") == []
+        again = [said("m1", "x"), said("n", "First"), *([said("m2", "y"), said("o", "Second")] if gone else [])]
+        assert store.commit("u", again).skipped == tuple(put.id for put in again)
+        reopened = FolderStore(folder)
+        assert reopened.commit("u", again).skipped == tuple(put.id for put in again)
+        assert len(reopened.messages("u", "s")) == (0 if gone else 2)
+        assert list(folder.glob("trash/*")) == []
+        outcomes.add((process.exitcode, gone))
+        if process.exitcode == 0:
+            break
+    assert outcomes == {(-9, False), (-9, True), (0, True)}
 
 
 def test_words_that_cannot_be_deleted_are_reported(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -212,13 +213,15 @@ def test_another_process_embedding_anew_is_noticed(tmp_path: Path) -> None:
     old.set_fingerprint(space())
     old.commit("u", [said("a", "one", seed=1)])
     new.set_fingerprint(space("other"))
+    with pytest.raises(EmbedderMismatchError, match="other"):
+        old.commit("u", [said("b", "two", seed=2)], space=space())
     with pytest.raises(EmbedderMismatchError):
-        old.commit("u", [said("b", "two", seed=2)])
+        old.put_vectors("u", old.pending("u", 1), vector(1)[None], space=space())
     with pytest.raises(EmbedderMismatchError):
-        old.candidates("u", asked(seed=1))
-    assert old.stats("u").pending_vectors == 1
+        old.candidates("u", replace(asked(seed=1), space=space()))
+    assert len(old.messages("u", "s")) == old.stats("u").pending_vectors == 1
     assert old.fingerprint() == space("other")
-    old.commit("u", [said("b", "two", seed=2)])
+    old.commit("u", [said("b", "two", seed=2)], space=space("other"))
     assert new.stats("u").pending_vectors == 1
 
 

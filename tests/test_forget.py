@@ -149,6 +149,20 @@ def test_every_text_that_a_message_had_stays_forgotten(tmp_path: Path, place: st
         assert [m.content for m in memory.messages("s")] == ["fourth 蓝鹊", "tre"]
 
 
+@pytest.mark.parametrize("place", [":memory:", "folder"])
+@pytest.mark.parametrize("role", ["system", "tool"])
+def test_a_message_without_a_record_stays_forgotten_in_all_its_texts(tmp_path: Path, place: str, role: str) -> None:
+    """System and tool messages that were replaced are refused by what they said before, too."""
+    location = place if place == ":memory:" else tmp_path / "m"
+    with TieredMemory.open(location, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        for text in ("规则一", "rule two", "rule three"):
+            memory.add([Message(role, text, id="m")], session_id="s", on_conflict="update")
+        assert memory.history("m") == []
+        memory.forget(session_id="s")
+        memory.add([(role, "规则一"), (role, "Rule two"), (role, "rule three"), (role, "rule four")], session_id="s")
+        assert [m.content for m in memory.messages("s")] == ["rule four"]
+
+
 def test_a_text_that_equals_a_forgotten_id_is_stored() -> None:
     """Saying what a forgotten message was called, or being called what one said, is nothing that was forgotten."""
     with TieredMemory.open(":memory:", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:

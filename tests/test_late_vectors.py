@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -16,8 +17,9 @@ import numpy as np
 import pytest
 
 from siltstone import BackendUnavailableError, EmbedderMismatchError, Message, ModelError, Settings, TieredMemory
-from siltstone.protocols import Floats
+from siltstone.protocols import Floats, Query
 from siltstone.testing import FailingEmbedder, HashEmbedder, WordCounter
+from siltstone.text.keys import dense_key
 
 QUICK = Settings(embed_wait=0.05, close_wait=0.05, embed_batch=4)
 
@@ -210,6 +212,44 @@ def test_a_store_moved_behind_an_open_memory_is_noticed(tmp_path: Path) -> None:
             memory.add([("user", "green cat jumps")], session_id="s")
         with pytest.raises(EmbedderMismatchError):
             memory.search("tea")
+
+
+class MovedEmbedder(HashEmbedder):
+    """An embedder whose store is moved to another one, in the same process, once it has made its vectors."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(name="A")
+        self.folder = folder
+        self.moves = False
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return the rows of the old space."""
+        rows = super().embed_documents(texts)
+        if self.moves:
+            self.moves = False
+            TieredMemory.reembed(self.folder, embedder=HashEmbedder(name="B"))
+        return rows
+
+
+@pytest.mark.parametrize("wait", [30, 0])
+def test_vectors_made_before_a_move_are_refused_after_it(tmp_path: Path, wait: float) -> None:
+    """A store moved between the making of a vector and its writing, in one process, lets none of the old space in."""
+    embedder, new = MovedEmbedder(tmp_path), HashEmbedder(name="B")
+    settings = Settings(embed_wait=wait)
+    with TieredMemory.open(tmp_path, embedder=embedder, token_counter=WordCounter(), settings=settings) as memory:
+        memory.add([("user", "tea")], session_id="s")
+        memory.flush()
+        embedder.moves = True
+        with suppress(EmbedderMismatchError):
+            memory.add([("user", "green cat jumps")], session_id="s")
+            memory.flush()
+    with TieredMemory.open(tmp_path, embedder=new, token_counter=WordCounter()) as memory:
+        memory.flush()
+        store = memory._engine.store
+        for record in memory.records():
+            candidates = store.candidates("default", Query((), new.embed_query(dense_key(record))))
+            assert np.nanmax(candidates.dense) == pytest.approx(1, abs=1e-2)
+        assert [m.content for m in memory.messages("s")] == (["tea"] if wait else ["tea", "green cat jumps"])
 
 
 def test_a_forked_child_embeds_and_searches(tmp_path: Path) -> None:

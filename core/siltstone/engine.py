@@ -62,6 +62,11 @@ class BoundEmbedder:
         """Width of a vector."""
         return self._embedder.dim
 
+    @property
+    def space(self) -> Fingerprint | None:
+        """What its vectors are made in, once it has made any."""
+        return self._checked
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
         self._check()
@@ -137,6 +142,7 @@ class Engine:
             wait=settings.embed_wait,
             batch=settings.embed_batch,
             writes=not read_only,
+            space=lambda: embedder.space,
         )
         self.long_term = LongTerm(handle.store, self.vectors)
         self.consolidator = Consolidator(

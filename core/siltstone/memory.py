@@ -560,6 +560,7 @@ class TieredMemory:
             now=moment,
             expand=expand,
             reranker=engine.reranker,
+            space=engine.embedder.space,
         )
 
     def messages(self, session_id: str, *, limit: int | None = None, before: str | None = None) -> list[Message]:

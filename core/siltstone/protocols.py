@@ -204,6 +204,7 @@ class Query:
     ``depth`` is how many nearest rows are wanted; ``vector`` is ``None`` for a lexical search. ``whiten`` asks for
     nearness in the user's own space (see ``index.whitening``) where the store can give it: what all of the user's
     texts share then counts less, and ``Candidates.dense`` are products that order rows, not cosines.
+    ``space`` is what the vector was made in, where the caller knows; in another one it is an ``EmbedderMismatchError``.
     """
 
     terms: tuple[str, ...]
@@ -211,6 +212,7 @@ class Query:
     where: Where = field(default_factory=Where)
     depth: int = 200
     whiten: bool = False
+    space: Fingerprint | None = None
 
 
 @dataclass(frozen=True)
@@ -322,11 +324,20 @@ class Store(Protocol):
     def location(self) -> str:
         """Where it is, as the user wrote it."""
 
-    def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
+    def commit(
+        self,
+        user_id: str,
+        puts: Sequence[Put],
+        *,
+        expect: Mapping[str, int] | None = None,
+        space: Fingerprint | None = None,
+    ) -> Commit:
         """Write all items or none; on disk when it returns.
 
         ``expect`` maps item ids to the version that must still be the stored one (0: absent); otherwise
         ``ConflictError`` and nothing is written. What was forgotten is skipped, and with it what rests on it.
+        ``space`` is what the vectors were made in, where the caller knows: ``EmbedderMismatchError``, and nothing is
+        written, when the store is in another one by now.
         """
 
     def remove(
@@ -385,8 +396,13 @@ class Store(Protocol):
     def pending(self, user_id: str, limit: int) -> list[Record]:
         """Return records that have no vector yet, at most ``limit``, in order of writing."""
 
-    def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
-        """Attach vectors to records whose text is still the same; return how many were attached."""
+    def put_vectors(
+        self, user_id: str, records: Sequence[Record], vectors: Floats, *, space: Fingerprint | None = None
+    ) -> int:
+        """Attach vectors to records whose text is still the same; return how many were attached.
+
+        ``space`` is what ``commit`` takes.
+        """
 
     def fingerprint(self) -> Fingerprint | None:
         """Return the embedding space that the store was written with, if any yet."""

@@ -30,7 +30,7 @@ def reembed(
     for user_id in users:
         while records := store.pending(user_id, batch):
             vectors = embedder.embed_documents([dense_key(record) for record in records])
-            done += store.put_vectors(user_id, records, vectors)
+            done += store.put_vectors(user_id, records, vectors, space=fingerprint)
             if progress is not None:
                 progress(done, max(total, done))
     return done

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..protocols import Candidates, Floats, Query, Reranker, Store, Where
+from ..protocols import Candidates, Fingerprint, Floats, Query, Reranker, Store, Where
 from ..records import Hit, Record, expired
 from .arm import DEPTH
 from .occasions import TELLING, times_of
@@ -43,6 +43,7 @@ def search(
     now: datetime,
     expand: str | None = None,
     reranker: Reranker | None = None,
+    space: Fingerprint | None = None,
 ) -> list[Hit]:
     """Return the ``top_k`` records of one user that answer the query best, best first.
 
@@ -50,6 +51,7 @@ def search(
     ``where``      which records may be results
     ``now``        anchors times in the query, expiry and validity
     ``expand``     ``"source"`` returns the turns that a derived record rests on in its place, as far as they are there
+    ``space``      what the embedder's vectors are made in, where that is known
     ``reranker``   orders the best ``RERANKED`` anew, interpolated with the first stage
 
     Records of the same words are one hit; ``why`` names the others (``same_text:<id>``). Raises
@@ -66,7 +68,7 @@ def search(
 
         question = dataclasses.replace(question, periods=(*question.periods, *times_of(question.anchors, ask)))
     depth = max(DEPTH, 2 * top_k)
-    asked = Query(question.terms, vector, where or Where(now=now), depth, whiten=True)
+    asked = Query(question.terms, vector, where or Where(now=now), depth, whiten=True, space=space)
     found = store.candidates(user_id, asked)
     ranking = rank(found, question, now, depth=depth)
     if question.passage and vector is not None:

@@ -24,6 +24,7 @@ import os
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from threading import Lock, Thread
 from typing import Final, Literal, TypeVar
 from weakref import WeakSet
@@ -33,13 +34,12 @@ import numpy as np
 from ..errors import (
     BackendUnavailableError,
     ConfigurationError,
-    EmbedderMismatchError,
     NotFoundError,
     ReadOnlyError,
     SiltstoneError,
     StoreCorruptedError,
 )
-from ..protocols import Candidates, Commit, Fingerprint, Floats, Put, Query, Refusal, StoreStats
+from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from .files import auditfile, disk, restored, storefile
 from .files.auditfile import Deed
@@ -47,9 +47,9 @@ from .files.cipher import Keys
 from .files.lock import FileLock
 from .files.log import Vanished, read_header, read_user, refused_in
 from .files.storefile import StoreFile
-from .files.vectorfile import drop_others
+from .files.vectorfile import drop_older
 from .migrations.run import migrate
-from .reading import ReadingStore, check_user_id, counts
+from .reading import ReadingStore, check_user_id, counts, same_space
 from .table.plan import Refusals, refused_of
 from .table.table import HISTORY, Table
 from .user import UNFINISHED, Rules, UserStore
@@ -108,7 +108,7 @@ class FolderStore(ReadingStore):
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None
-        self._agreed = self._settings().space
+        self._settings()  # raises what is wrong with it
         if not read_only:
             self._empty_trash()
             self._finish_removals()
@@ -119,14 +119,21 @@ class FolderStore(ReadingStore):
         """The folder, as the user wrote it."""
         return self._location
 
-    def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
+    def commit(
+        self,
+        user_id: str,
+        puts: Sequence[Put],
+        *,
+        expect: Mapping[str, int] | None = None,
+        space: Fingerprint | None = None,
+    ) -> Commit:
         """Write all items or none; on disk when it returns."""
         store = self._settings()
         self._may_write()
         if not puts:
             return Commit(self.revision(user_id))
         if any(put.vector is not None for put in puts):
-            self._agree(store)
+            same_space(store.fingerprint, space)
         dim = store.fingerprint.dim if store.fingerprint else None
         return self._writing(user_id, lambda user: user.commit(puts, expect, store.space, dim))
 
@@ -164,12 +171,6 @@ class FolderStore(ReadingStore):
         """What ``STORE`` says now."""
         return self._settings()
 
-    def candidates(self, user_id: str, query: Query) -> Candidates:
-        """Return what the indexes know of a query."""
-        if query.vector is not None:
-            self._agree(self._settings())
-        return super().candidates(user_id, query)
-
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""
         for folder in self._user_folders():
@@ -181,11 +182,13 @@ class FolderStore(ReadingStore):
         """Raise what opening the store with this key would raise."""
         self._keys.check(self._root, key)
 
-    def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
+    def put_vectors(
+        self, user_id: str, records: Sequence[Record], vectors: Floats, *, space: Fingerprint | None = None
+    ) -> int:
         """Attach vectors to records whose text is still the same; return how many were attached."""
         store = self._settings()
         self._may_write()
-        self._agree(store)
+        same_space(store.fingerprint, space)
         if not self._exists(user_id):
             return 0
         dim = store.fingerprint.dim if store.fingerprint else None
@@ -197,13 +200,8 @@ class FolderStore(ReadingStore):
         )
 
     def fingerprint(self) -> Fingerprint | None:
-        """Return the embedding space that the store was written with, if any yet, as it is on disk now.
-
-        Whoever has read it is taken to write vectors of that space from then on.
-        """
-        store = self._settings()
-        self._agreed = store.space
-        return store.fingerprint
+        """Return the embedding space that the store was written with, if any yet, as it is on disk now."""
+        return self._settings().fingerprint
 
     def set_fingerprint(self, fingerprint: Fingerprint) -> None:
         """Record the embedding space. One of another space than the present one drops every vector."""
@@ -217,12 +215,11 @@ class FolderStore(ReadingStore):
                 store, fingerprint=fingerprint, space=store.space if same else store.space + 1, damaged=False
             )
             storefile.write(self._root, changed, self._keys)
-            self._agreed = changed.space
         finally:
             lock.release()
         if not same:
             for folder in self._user_folders():
-                drop_others(folder, changed.space)
+                drop_older(folder, changed.space)
 
     def compact(self, user_id: str | None = None) -> int:
         """Take all dead weight out of a user's files, or of everybody's; return the bytes given back.
@@ -297,7 +294,13 @@ class FolderStore(ReadingStore):
         with self._guard:
             user = self._users.get(user_id)
             if user is None:
-                user = UserStore(self._folder(user_id), user_id, self._rules, store.user_key(user_id))
+                user = UserStore(
+                    self._folder(user_id),
+                    user_id,
+                    self._rules,
+                    store.user_key(user_id),
+                    lambda: self._refused_in_trash(user_id),
+                )
                 self._users[user_id] = user
                 if len(self._users) > _OPEN_USERS:
                     _, idle = self._users.popitem(last=False)
@@ -345,7 +348,7 @@ class FolderStore(ReadingStore):
         if not disk.is_folder(folder):
             return None
         disk.make_folder(self._trash)
-        name = secrets.token_hex(8)
+        name = f"{os.path.basename(folder)}.{secrets.token_hex(4)}"
         try:
             with self._user(user_id, store).held(store.space):
                 disk.rename(folder, os.path.join(self._trash, name))
@@ -354,6 +357,17 @@ class FolderStore(ReadingStore):
             pass  # another process was faster
         self._drop(user_id)
         return name
+
+    def _refused_in_trash(self, user_id: str) -> set[str]:
+        """Return what removed folders of a user refuse that has not gone over to a new one yet."""
+        refused: set[str] = set()
+        mine = os.path.basename(self._folder(user_id)) + "."
+        for name in disk.names(self._trash) if disk.is_folder(self._trash) else []:
+            if name.startswith(mine):
+                folder = os.path.join(self._trash, name)
+                with suppress(Vanished, FileNotFoundError, StoreCorruptedError):  # what is gone has gone over before
+                    refused |= refused_in(folder, user_id, self._keys.cipher(folder, removed=True))[0]
+        return refused
 
     def _empty_trash(self, known: Mapping[str, str] | None = None) -> None:
         """Delete removed users; note what is left.
@@ -424,12 +438,6 @@ class FolderStore(ReadingStore):
             known = seen, storefile.read(self._root, self._keys)
             self._known = known  # at once: another thread may read another state
         return known[1]
-
-    def _agree(self, store: StoreFile) -> None:
-        if store.space != self._agreed:
-            raise EmbedderMismatchError(
-                f"{self._root} was embedded anew with another model meanwhile; nothing was changed: open it again"
-            )
 
     def _may_write(self) -> None:
         if not self._rules.writable:

@@ -16,7 +16,7 @@ from ..index.vectors import Halves, Rows
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, Stored, StoreStats
 from ..records import Record
 from .files.codec import decode
-from .reading import ReadingStore, check_user_id, counts
+from .reading import ReadingStore, check_user_id, counts, same_space
 from .table.plan import Planned, Refusals, plan, refused_of
 from .table.table import HISTORY, Table
 
@@ -41,9 +41,17 @@ class RamStore(ReadingStore):
         """``:memory:``."""
         return LOCATION
 
-    def commit(self, user_id: str, puts: Sequence[Put], *, expect: Mapping[str, int] | None = None) -> Commit:
+    def commit(
+        self,
+        user_id: str,
+        puts: Sequence[Put],
+        *,
+        expect: Mapping[str, int] | None = None,
+        space: Fingerprint | None = None,
+    ) -> Commit:
         """Write all items or none."""
         with self._lock:
+            same_space(self._fingerprint, space)
             user = self._users.get(user_id) or _User(user_id, self._history)
             planned = plan(
                 user.table, puts, expect, refusals=self._refusals, dim=self._dim(user), first=user.next_number
@@ -78,9 +86,12 @@ class RamStore(ReadingStore):
         """Yield the ids of all users that have a store."""
         return iter(list(self._users))
 
-    def put_vectors(self, user_id: str, records: Sequence[Record], vectors: Floats) -> int:
+    def put_vectors(
+        self, user_id: str, records: Sequence[Record], vectors: Floats, *, space: Fingerprint | None = None
+    ) -> int:
         """Attach vectors to records whose text is still the same; return how many were attached."""
         with self._lock:
+            same_space(self._fingerprint, space)
             user = self._users.get(user_id) or _User(user_id, self._history)
             rows, halves = self._matched(user.table, records, vectors, self._dim(user))
             user.attach(rows, halves)

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidInputError, NotFoundError
+from ..errors import EmbedderMismatchError, InvalidInputError, NotFoundError
 from ..index.vectors import Halves
 from ..protocols import Candidates, Fingerprint, Floats, Query, Stored, Where
 from ..records import KINDS, Message, Record, SessionInfo
@@ -46,6 +46,8 @@ class ReadingStore(ABC):
         """Return what the indexes know of a query."""
         table = self._table(user_id)
         view = table.view
+        if query.vector is not None:
+            same_space(self.fingerprint(), query.space)
         if query.vector is not None and view.vectors is not None:
             check_query_vector(query.vector, view.vectors.dim)
         return view.candidates(query, lambda id: table.row(id, view))
@@ -163,6 +165,15 @@ def check_user_id(user_id: str) -> None:
         user_id.encode()
     except UnicodeEncodeError as exc:
         raise InvalidInputError(f"user_id {user_id!r} is no valid Unicode") from exc
+
+
+def same_space(present: Fingerprint | None, space: Fingerprint | None) -> None:
+    """Raise ``EmbedderMismatchError`` where vectors of one space meet a store that is in another by now."""
+    if present is not None and space is not None and space != present and not space.same_space(present):
+        raise EmbedderMismatchError(
+            f"the store was moved to the embedder {present.name!r} meanwhile, and {space.name!r} makes other vectors; "
+            f"nothing was changed: open it again with {present.name!r}"
+        )
 
 
 def check_query_vector(vector: Floats, dim: int) -> None:

@@ -27,7 +27,7 @@ from .files.codec import decode
 from .files.frames import Frame
 from .files.lock import FileLock
 from .files.log import Log, Segment, Vanished
-from .files.vectorfile import VectorFile, VectorRows, drop_others, listed
+from .files.vectorfile import VectorFile, VectorRows, drop_older, listed
 from .table import snapshot
 from .table.plan import Planned, Refusals, plan
 from .table.rows import ALIVE, Item, row_of
@@ -72,12 +72,14 @@ class Removal:
 class UserStore:
     """A user's documents, vectors and indexes, shared by all threads of a process and kept abreast of others."""
 
-    def __init__(self, folder: str, user_id: str, rules: Rules, key: bytes) -> None:
+    def __init__(self, folder: str, user_id: str, rules: Rules, key: bytes, left: Callable[[], set[str]]) -> None:
+        """``key`` hashes what is refused; ``left`` gives what removed folders of the user refuse while they exist."""
         self.folder, self.user_id = folder, user_id
         self._marker = os.path.join(rules.root, UNFINISHED, os.path.basename(folder))
         self._rules = rules
         self._cipher = rules.keys.cipher(folder)
         self._refusals = Refusals(key)
+        self._left = left
         self._lock = FileLock(os.path.join(folder, "LOCK"))
         self._turns = RLock()  # writers of this process
         self._step = RLock()  # whoever brings the table up to date
@@ -189,7 +191,7 @@ class UserStore:
         self.table.drop_vectors()
         self._space, self._vectors, self._early = space, None, []
         if self._rules.writable and disk.is_folder(self.folder):
-            drop_others(self.folder, space)
+            drop_older(self.folder, space)
 
     def _find_vectors(self) -> None:
         if not disk.is_folder(self.folder):
@@ -296,6 +298,8 @@ class UserStore:
             self._alone = True
         try:
             self._finish()
+            if self._log.next_number == 1 and (hashes := self._left()):
+                self._note_removal([], sorted(hashes))  # before anything is written where a removed folder was
             yield
         finally:
             self._alone = False

@@ -107,7 +107,7 @@ class LongTerm:
             vectors = dict(zip(map(id, lacking), embedding.ready(), strict=False))
             puts = tuple(dataclasses.replace(put, vector=vectors.get(id(put), put.vector)) for put in planned.puts)
             try:
-                commit = self._store.commit(user_id, puts, expect=planned.expect)
+                commit = self._store.commit(user_id, puts, expect=planned.expect, space=self._vectors.space())
             except ConflictError:
                 if attempt == ATTEMPTS - 1:
                     raise

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from ..errors import BackendUnavailableError, SiltstoneError
-from ..protocols import Embedder, Floats, Store
+from ..protocols import Embedder, Fingerprint, Floats, Store
 from ..records import Record
 from ..text.keys import dense_key
 
@@ -38,10 +38,21 @@ class VectorQueue:
     """Embeds what is written, at once where the embedder is quick, later where it is not.
 
     ``wait`` is how many seconds a write waits; ``batch`` how many texts go to the embedder at once; ``writes``
-    whether vectors may be written at all. Thread-safe.
+    whether vectors may be written at all; ``space`` tells what the embedder's vectors are made in, as far as it is
+    known: the store refuses them once it is in another one. Thread-safe.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, *, wait: float, batch: int, writes: bool) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        wait: float,
+        batch: int,
+        writes: bool,
+        space: Callable[[], Fingerprint | None],
+    ) -> None:
+        self.space = space
         self.store = store
         self.embedder = embedder
         self.wait = wait
@@ -208,7 +219,7 @@ class VectorQueue:
             vectors = self.embedder.embed_documents([dense_key(record) for record in records])
             if self.closing:
                 return False
-            self.store.put_vectors(user_id, records, vectors)
+            self.store.put_vectors(user_id, records, vectors, space=self.space())
             self.last_error, self._muted_until = None, 0.0
         return True
 
@@ -310,7 +321,7 @@ class Embedding:
         try:
             if late:
                 written = records[self._taken : self._taken + len(late)]
-                self._queue.store.put_vectors(user_id, written, np.stack(late))
+                self._queue.store.put_vectors(user_id, written, np.stack(late), space=self._queue.space())
         except Exception as exc:  # the write itself is acknowledged: announced, and left to the queue
             self._queue.failed(exc)
         finally:

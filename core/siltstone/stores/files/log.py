@@ -159,9 +159,13 @@ class Log:
             if segment is not None:
                 segment.sealed = segment.sealed or number != numbers[-1]
             if segment is None or disk.status(segment.file.path).st_ino != segment.inode:
-                segment = self._segments[number] = self._open(number)
+                before, segment = segment, self._open(number)
+                self._segments[number] = segment
                 segment.sealed = number != numbers[-1]
-                yield self._read_on(segment, known)
+                news = self._read_on(segment, known)
+                if before is not None and not segment.end:
+                    raise Vanished(segment.file.path)  # removed, and about to be begun anew: a rewritten one has a head
+                yield news
             elif segment.file.size > segment.end:
                 yield self._read_on(segment, known)
 

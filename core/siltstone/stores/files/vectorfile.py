@@ -253,10 +253,10 @@ def listed(folder: str) -> list[tuple[int, int, int, str]]:
     return [(int(m[3]), int(m[1]), int(m[2]), os.path.join(folder, name)) for m, name in found]
 
 
-def drop_others(folder: str, space: int) -> None:
-    """Remove the vector files of other embedding spaces."""
+def drop_older(folder: str, space: int) -> None:
+    """Remove the vector files of earlier embedding spaces."""
     for _, other, _, path in listed(folder):
-        if other != space:
+        if other < space:
             disk.unlink(path)
 
 
