@@ -392,6 +392,18 @@ def test_a_path_is_written_whole_and_for_the_owner_alone(rich: TieredMemory, tmp
         assert counts(other.import_from(file)) == {"added": 9}
 
 
+def test_an_export_of_a_damaged_store_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What can be read is written, and a warning tells of what cannot."""
+    with opened(tmp_path / "store") as memory:
+        for text in ("first", "heliotrope", "third"):
+            memory.remember(text)
+    (documents,) = (tmp_path / "store").rglob("docs.*.jsonl")
+    documents.write_bytes(documents.read_bytes().replace(b"heliotrope", b"heliotrxpe"))
+    with opened(tmp_path / "store") as memory:
+        assert memory.export_to(tmp_path / "x.jsonl") == 2
+    assert any("exporting what can be read" in record.message for record in caplog.records)
+
+
 def test_open_files_of_both_kinds_are_written_and_read(rich: TieredMemory, tmp_path: Path) -> None:
     """A text file gets text, a binary one bytes; both stay open, and both can be imported."""
     with open(tmp_path / "text", "w+", encoding="utf-8") as text, opened() as other:

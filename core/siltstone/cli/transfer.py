@@ -43,8 +43,6 @@ def export(
             return
         with progress("exporting") as advance_to:
             items = memory.export_to(file, progress=advance_to)
-        for damage in memory.stats().health:
-            note(f"siltstone: {damage}")
     if as_json:
         write_json({"file": file, "items": items})
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ from ..importers.lines import FORMAT, VERSION, dump, to_line
 from ..protocols import Store
 from ..records import HIDDEN_KINDS
 from ..stores.files import disk
+
+logger = logging.getLogger("siltstone")
 
 _BUFFER: Final = 1 << 20
 
@@ -31,10 +34,13 @@ def export(
 ) -> int:
     """Write everything of a user to a path, or to an open binary or text file; return the number of items.
 
-    The memory as it was when the writing began, in one stream: O(items) time, and a few numbers each of memory.
+    The memory as it was when the writing began, in one stream: O(items) time, and a few numbers each of memory. What
+    the store reports of its health is logged as warnings: a damaged item cannot be in the file.
     """
     with _written(target, inside=store.location) as write:
         counts = store.stats(user_id)
+        for remark in counts.health:
+            logger.warning("exporting what can be read; the store reports: %s", remark)
         total = counts.messages + counts.records - counts.kinds.get("turn", 0)
         header = {
             "format": FORMAT,
