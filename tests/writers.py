@@ -18,7 +18,7 @@ from siltstone import TieredMemory
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
 from siltstone.testing import HashEmbedder, WordCounter
-from siltstone.upkeep import backup, restore
+from siltstone.upkeep import backup, restore, verify
 
 PROCESSES: ForkServerContext = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(  # what takes a second to import
@@ -58,6 +58,12 @@ def back_up_until(folder: Path, target: Path, step: int) -> None:
     """Back a store up, and die at a step on disk."""
     die_at(step)
     backup(folder, target)
+
+
+def repair_until(folder: Path, step: int) -> None:
+    """Repair a store, and die at a step on disk."""
+    die_at(step)
+    verify(folder, repair=True)
 
 
 def restore_until(source: Path, folder: Path, step: int) -> None:

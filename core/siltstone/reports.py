@@ -57,3 +57,45 @@ class RestoreReport:
     erased: tuple[str, ...]
     unreadable: tuple[str, ...]
     knew: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is not as it should be.
+
+    ``severity``: ``lost`` (something cannot be read any more), ``exposed`` (something can be read that should not be),
+    ``recomputable`` (it is made anew from the documents) or ``cosmetic`` (nothing is lost or wrong: what a killed
+    process left, for instance). ``path`` is relative to the store, ``start`` and ``end`` are bytes in it, where a
+    piece is meant. ``repair`` says what ``verify --repair`` does about it; empty where it can do nothing.
+    """
+
+    severity: str
+    path: str
+    what: str
+    repair: str = ""
+    user_id: str | None = None
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """What ``verify`` found: counts of what was read, and everything that is not as it should be.
+
+    After a repair ``findings`` are those that remain, ``repaired`` those that were there before, and ``quarantine`` is
+    the folder that holds copies of the damaged pieces. ``pending_vectors`` counts records that are to be embedded anew.
+    """
+
+    location: str
+    users: int
+    documents: int
+    vectors: int
+    pending_vectors: int
+    findings: tuple[Finding, ...]
+    repaired: tuple[Finding, ...] = ()
+    quarantine: str | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is lost, exposed or to be made anew."""
+        return all(finding.severity == "cosmetic" for finding in self.findings)

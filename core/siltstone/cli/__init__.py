@@ -1,6 +1,7 @@
 """The command line: ``siltstone``.
 
-Exit codes: 0 done; 1 refused, with one sentence on stderr that says why; 2 wrong usage; 130 interrupted.
+Exit codes: 0 done; 1 refused, with one sentence on stderr that says why; 2 wrong usage; 3 ``verify``
+found damage; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .demo import demo
 from .read import context, search, sessions, show, stats
 from .transfer import export, import_
 from .upkeep import forget, reembed
-from .whole import audit, backup, restore
+from .whole import audit, backup, restore, verify
 from .write import add, remember
 
 app = typer.Typer(
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 OF_A_USER = (demo, add, remember, search, context, sessions, show, stats, forget, export, import_)
-OF_A_STORE = (reembed, backup, restore, audit)
+OF_A_STORE = (reembed, verify, backup, restore, audit)
 for command in (*OF_A_USER, *OF_A_STORE, bench):
     app.command(command.__name__.rstrip("_"))(command)
 

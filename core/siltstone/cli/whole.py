@@ -1,16 +1,66 @@
-"""Commands on a whole store, all users of it: ``backup``, ``restore`` and ``audit``."""
+"""Commands on a whole store, all users of it: ``verify``, ``backup``, ``restore`` and ``audit``."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .options import DEFAULT_STORE, AsJson, StoreAt, Yes
-from .output import note, progress, show_table, table, write_json
+from .output import note, plain, progress, show_table, table, write_json
+
+if TYPE_CHECKING:
+    from ..reports import Finding
 
 OnlyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only what concerns this user.")]
+
+
+def verify(
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended; damaged pieces are kept.")] = False,
+    store: StoreAt = DEFAULT_STORE,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="An id to try where a folder does not name its user.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every file of the store: documents, vectors, caches, audit, leftovers, modes. Others may go on writing.
+
+    Exit code 0: sound; 3: something is lost, exposed or must be made anew (with --repair: still is).
+
+    \b
+    siltstone verify
+    siltstone verify --repair --json
+    """
+    from ..upkeep import verify
+
+    with progress("users") as advance_to:
+        report = verify(store, repair=repair, user_id=user, progress=advance_to)
+    if as_json:
+        write_json({**plain(report), "is_sound": report.is_sound})
+    else:
+        for title, findings in (("mended", report.repaired), ("found", report.findings)):
+            if findings:
+                _show_findings(title, findings, repair=not repair)
+        print(
+            f"{report.users} users, {report.documents} documents, {report.vectors} vectors, "
+            f"{report.pending_vectors} to be embedded: {'sound' if report.is_sound else 'damaged'}"
+        )
+        if report.quarantine is not None:
+            note(f"copies of the damaged pieces are in {report.quarantine}")
+    if not report.is_sound:
+        raise typer.Exit(3)
+
+
+def _show_findings(title: str, findings: Sequence[Finding], *, repair: bool) -> None:
+    from rich.text import Text
+
+    made = table(("how bad", "where", "what", *(("--repair",) if repair else ())), title=title)
+    for finding in findings:
+        does = (Text(finding.repair or "can do nothing"),) if repair else ()
+        made.add_row(finding.severity, Text(finding.path), Text(finding.what), *does)
+    show_table(made)
 
 
 def backup(

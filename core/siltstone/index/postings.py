@@ -8,7 +8,7 @@ masked by the reader and left out when blocks are merged.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, TypeAlias
@@ -48,6 +48,11 @@ class Block:
         if at == len(self.hashes) or self.hashes[at] != key:
             return None
         return self.packed[self.starts[at] : self.starts[at + 1]]
+
+    def rows(self) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the row of every posting, a bounded number at once."""
+        for first in range(0, len(self.packed), _CHUNK):
+            yield (self.packed[first : first + _CHUNK] >> _COUNT_BITS).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progres
         known = {} if before is None else {copy.path[7:]: copy for e in manifest.read(target) for copy in e.copies}
         number = max((int(name) for name in os.listdir(target) if _RUN.fullmatch(name)), default=0) + 1
         run = _Run(target, number, known, 0 if before is None else before.at * 1_000 - _SETTLED)
-        origin = Origin(store.identity, time.time_ns() // 1_000, store.format)
+        origin = Origin(store.identity, time.time_ns() // 1_000, store.format, store.sealed)
         folders = list(_user_folders(root))
         kept: set[str] = set()
         users = 0

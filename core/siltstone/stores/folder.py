@@ -41,6 +41,7 @@ from ..errors import (
 )
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
+from . import quarantine
 from .files import auditfile, disk, restored, storefile
 from .files.auditfile import Deed
 from .files.cipher import Keys
@@ -71,6 +72,7 @@ class FolderStore(ReadingStore):
     ``segment_size``  bytes after which a user's documents go on in another file
     ``history``       how many earlier versions of an item are kept; what is behind them goes when it is much
     ``key``           32 bytes, or a passphrase: the store is encrypted, or is to be if it is made now
+    ``keys``          what the key opens, where another folder holds it
 
     Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, for
     a folder that holds something else, or for a key of a plain store, ``DecryptionError`` for a wrong or missing
@@ -88,6 +90,7 @@ class FolderStore(ReadingStore):
         segment_size: int = 64 << 20,
         history: int = HISTORY,
         key: bytes | str | None = None,
+        keys: Keys | None = None,
     ) -> None:
         if durability not in ("fsync", "os"):
             raise ConfigurationError(f"durability is 'fsync' or 'os', not {durability!r}")
@@ -99,8 +102,10 @@ class FolderStore(ReadingStore):
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
         self._keeper: Thread | None = None
-        _finish_restore(self._root, read_only=read_only, timeout=lock_timeout)
-        self._keys = _prepare(self._root, key, create=create and not read_only)
+        if keys is None:
+            _finish_restore(self._root, key, read_only=read_only, timeout=lock_timeout)
+            keys = _prepare(self._root, key, create=create and not read_only)
+        self._keys = keys
         self._rules = Rules(
             self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
         )
@@ -351,6 +356,7 @@ class FolderStore(ReadingStore):
         name = f"{os.path.basename(folder)}.{secrets.token_hex(4)}"
         try:
             with self._user(user_id, store).held(store.space):
+                quarantine.forget(self._root, os.path.basename(folder))
                 disk.rename(folder, os.path.join(self._trash, name))
                 disk.sync_folder(os.path.dirname(folder))
         except (Vanished, FileNotFoundError):
@@ -450,7 +456,7 @@ class FolderStore(ReadingStore):
         self._keeper = None
 
 
-def _finish_restore(root: str, *, read_only: bool, timeout: float) -> None:
+def _finish_restore(root: str, key: bytes | str | None, *, read_only: bool, timeout: float) -> None:
     """Bring a restore to its end whose process was killed."""
     if not restored.is_pending(root):
         return
@@ -459,7 +465,9 @@ def _finish_restore(root: str, *, read_only: bool, timeout: float) -> None:
             f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
         )
     with FileLock(os.path.join(root, "LOCK")).held(timeout):
-        restored.finish(root)
+        done = os.path.join(root, restored.FOLDER)
+        sealed = "sealed" in storefile.document(done) if storefile.exists(done) else None
+        restored.finish(root, storefile.unlock(root, key, sealed=sealed))
 
 
 def _prepare(root: str, key: bytes | str | None, *, create: bool) -> Keys:

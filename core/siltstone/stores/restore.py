@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -21,17 +21,19 @@ from ..errors import ConfigurationError, NotFoundError, StoreCorruptedError
 from ..reports import RestoreReport
 from .files import auditfile, disk, manifest, restored, storefile
 from .files.auditfile import Deed
+from .files.cipher import Cipher, Keys
 from .files.codec import time_of
 from .files.disk import File
 from .files.frames import Damage, frame, parse
 from .files.lock import FileLock
-from .files.manifest import Copy, Entry
+from .files.manifest import Copy, Entry, Origin
 from .files.pinned import pin
 from .folder import FolderStore
 
 _BUILDING: Final = "restoring"
 _BESIDE: Final = frozenset(("LOCK", "KEYS", "quarantine", _BUILDING))
 """What may lie where there is no store."""
+_HEAD: Final = 1 << 16
 Progress = Callable[[int, int], None]
 
 
@@ -43,57 +45,61 @@ class _Outcome:
     again: set[int] = field(default_factory=set)
     forgotten: int = 0
     erased: set[str] = field(default_factory=set)
+    unreadable: list[str] = field(default_factory=list)
 
 
-def put_back(source: str, root: str, *, timeout: float, progress: Progress | None) -> RestoreReport:
+def put_back(
+    source: str, root: str, key: bytes | str | None, *, timeout: float, progress: Progress | None
+) -> RestoreReport:
     """Restore the backup in ``source`` to ``root``; see ``upkeep.restore``."""
     origin = manifest.origin(source)
     if origin is None:
         raise NotFoundError(f"{source} holds no whole backup; nothing was changed")
-    knew = _check_place(root, origin.store)
+    keys = storefile.unlock(root, key, sealed=origin.sealed)
+    knew = _check_place(root, origin, keys)
     building, lock = os.path.join(root, _BUILDING), FileLock(os.path.join(root, "LOCK"))
     disk.make_folder(building)
     with FileLock(os.path.join(building, "GUARD")).held(timeout):
         with lock.held(timeout):
-            restored.finish(root)
+            restored.finish(root, keys)
         _clear(building)
-        outcome = _copy(source, building, progress)
-        before = {deed.key: start for start, deed in auditfile.placed(os.path.join(building, "before"))}
+        outcome = _copy(source, building, keys, progress)
+        before = {deed.key: start for start, deed in auditfile.placed(os.path.join(building, "before"), keys)}
         while True:
-            _do_again(building, _since(root, before, outcome), outcome)
+            _do_again(building, keys, _since(root, keys, before, outcome), outcome)
             with lock.held(timeout):  # no forget comes to its end meanwhile
-                if _since(root, before, outcome):
+                if _since(root, keys, before, outcome):
                     continue
-                users = sum(1 for _ in FolderStore(building, read_only=True).users())
-                _write_audit(building, origin.at, users)
+                users = len(list(FolderStore(building, read_only=True, keys=keys).users()))
+                _write_audit(building, keys, origin.at, users)
                 disk.rename(building, os.path.join(root, restored.FOLDER))
-                restored.finish(root)
+                restored.finish(root, keys)
                 break
-    FolderStore(root).close()  # empties the trash
-    return RestoreReport(
-        source, root, time_of(origin.at), users, outcome.forgotten, tuple(sorted(outcome.erased)), (), knew
-    )
+    FolderStore(root, keys=keys).close()  # empties the trash
+    erased, unreadable = tuple(sorted(outcome.erased)), tuple(outcome.unreadable)
+    return RestoreReport(source, root, time_of(origin.at), users, outcome.forgotten, erased, unreadable, knew)
 
 
-def _check_place(root: str, store: str) -> str:
+def _check_place(root: str, origin: Origin, keys: Keys) -> str:
     """Return what is known there of the time since the backup. Raises ``ConfigurationError`` for any other place."""
     if os.path.exists(root) and not os.path.isdir(root):
         raise ConfigurationError(f"{root} is a file: a store is a folder")
     names = set(os.listdir(root)) if os.path.isdir(root) else set()
     if not names - _BESIDE:
         return "nothing"
-    knew, found = "audit", auditfile.identity(root)
+    knew, found = "audit", auditfile.identity(root, keys)
     if storefile.exists(root):
         with suppress(StoreCorruptedError):  # the audit names it too
-            knew, found = "store", storefile.read(root).identity
+            sealed = "sealed" in storefile.document(root)
+            knew, found = "store", storefile.read(root, keys).identity if sealed == origin.sealed else None
     if found is None and restored.is_pending(root):
-        found = storefile.read(os.path.join(root, restored.FOLDER)).identity
-    if found != store:
+        found = storefile.read(os.path.join(root, restored.FOLDER), keys).identity
+    if found != origin.store:
         raise ConfigurationError(
             f"{root} holds something else than the store that was backed up; nothing was changed: "
             "restore to an empty folder, or to the store's own place"
         )
-    if any(isinstance(piece, Damage) for piece in auditfile.pieces(root)):
+    if any(isinstance(piece, Damage) for piece in auditfile.pieces(root, keys)):
         raise StoreCorruptedError(
             f"{root}/{auditfile.NAME} is damaged, so that what was forgotten since the backup is not known in full; "
             f"nothing was changed: siltstone verify --repair --store {root} sets the damaged lines aside"
@@ -111,46 +117,60 @@ def _clear(building: str) -> None:
             disk.unlink(path)
 
 
-def _copy(source: str, building: str, progress: Progress | None) -> _Outcome:
+def _copy(source: str, building: str, keys: Keys, progress: Progress | None) -> _Outcome:
     """Bring all files of the backup; each user's begin a new life."""
     outcome = _Outcome()
     entries = sum(1 for _ in manifest.read(source))
     for done, entry in enumerate(manifest.read(source), 1):
         for copy in entry.copies:
             if copy.name == auditfile.NAME:
-                _bring(source, copy, os.path.join(building, "before", copy.name), b"")
+                _bring(source, copy, os.path.join(building, "before", copy.name))
             elif not entry.folder:
-                _bring(source, copy, os.path.join(building, copy.name), b"")
+                _bring(source, copy, os.path.join(building, copy.name))
         if entry.folder:
-            _copy_user(source, building, entry)
+            if not _copy_user(source, building, entry, keys):
+                outcome.unreadable.append(entry.folder)
             outcome.copied[os.path.basename(entry.folder)] = entry.audit
         if progress is not None:
             progress(done, entries)
     return outcome
 
 
-def _copy_user(source: str, building: str, entry: Entry) -> None:
+def _copy_user(source: str, building: str, entry: Entry, keys: Keys) -> bool:
+    """Bring a user's files; return whether they can be read. Of one whose key is not there they come as they are."""
+    folder = os.path.join(building, "users", entry.folder)
     born = secrets.token_hex(4)
-    for copy in entry.copies:
-        path = os.path.join(source, copy.path)
-        head = pin(path).file.read(0, 1 << 16)
-        found = parse(head)
-        introduction = b""
-        if copy.name.startswith("docs.") and found is not None and not found.number:
-            introduction = frame(0, orjson.dumps(orjson.loads(found.document) | {"born": born}), True)
-            head = head[: found.end]
-        _bring(source, copy, os.path.join(building, "users", entry.folder, copy.name), introduction, len(head))
+    readable = True
+    for copy in entry.copies:  # KEY, which names the keys, is the first by name
+        head, skip = b"", 0
+        if copy.name.startswith("docs.") and readable:
+            try:
+                head, skip = _reborn(
+                    pin(os.path.join(source, copy.path)).file.read(0, _HEAD), born, keys.cipher(folder)
+                )
+            except StoreCorruptedError:
+                readable = False
+        _bring(source, copy, os.path.join(folder, copy.name), head, skip)
+    return readable
 
 
-def _bring(source: str, copy: Copy, path: str, head: bytes, skip: int = 0) -> None:
+def _reborn(data: bytes, born: str, cipher: Cipher) -> tuple[bytes, int]:
+    """Return the head of a segment for a new life, and how many bytes it had before; nothing where there is none."""
+    found = parse(data, cipher=cipher)
+    if found is None or found.number:
+        return b"", 0
+    cipher.ready()
+    document = orjson.dumps(orjson.loads(found.document) | {"born": born})
+    return frame(0, cipher.seal_document(0, document), True), found.end
+
+
+def _bring(source: str, copy: Copy, path: str, head: bytes = b"", skip: int = 0) -> None:
     """Copy a file, checked, with ``head`` in the place of its first ``skip`` bytes; on disk when it returns."""
     disk.make_folder(os.path.dirname(path))
     out = File(path, write=True, create=True)
     hashed, size, at = blake2b(digest_size=16), 0, len(head)
     if head:
         out.write(head, 0)
-    else:
-        skip = 0
     for piece in pin(os.path.join(source, copy.path)).pieces():
         hashed.update(piece)
         size += len(piece)
@@ -167,30 +187,31 @@ def _bring(source: str, copy: Copy, path: str, head: bytes, skip: int = 0) -> No
     disk.sync_folder(os.path.dirname(path))
 
 
-def _since(root: str, before: dict[int, int], outcome: _Outcome) -> list[Deed]:
+def _since(root: str, keys: Keys, before: dict[int, int], outcome: _Outcome) -> list[Deed]:
     """Return what was forgotten after its user had been copied and has not been done again yet."""
-    return list(_undone(auditfile.read(root), root, before, outcome))
-
-
-def _undone(deeds: Iterable[Deed], root: str, before: dict[int, int], outcome: _Outcome) -> Iterator[Deed]:
-    store = storefile.read(os.path.join(root, _BUILDING))
-    for deed in deeds:
+    store = storefile.read(os.path.join(root, _BUILDING), keys)
+    since = []
+    for deed in auditfile.read(root, keys):
         if deed.user_id is None or deed.action not in ("forget", "erase") or deed.key in outcome.again:
             continue
         audited = outcome.copied.get(os.path.basename(store.user_folder(root, deed.user_id)), 0)
         if before.get(deed.key, audited) >= audited:
-            yield deed
+            since.append(deed)
+    return since
 
 
-def _do_again(building: str, deeds: list[Deed], outcome: _Outcome) -> None:
+def _do_again(building: str, keys: Keys, deeds: list[Deed], outcome: _Outcome) -> None:
     """Forget again, and for good, in the copy."""
+    settings = storefile.read(building, keys)
     for deed in deeds:
         if deed.action == "erase" and deed.user_id is not None:
-            folder = storefile.read(building).user_folder(building, deed.user_id)
+            folder = settings.user_folder(building, deed.user_id)
             if os.path.isdir(folder):
                 disk.remove_tree(folder)
                 outcome.erased.add(deed.user_id)
-    store = FolderStore(building, create=False)
+                name = os.path.relpath(folder, os.path.join(building, "users"))
+                outcome.unreadable = [other for other in outcome.unreadable if other != name]
+    store = FolderStore(building, create=False, keys=keys)
     for deed in deeds:
         assert deed.user_id is not None
         outcome.forgotten += store.remove_again(deed.user_id, deed.ids, deed.hashes)
@@ -198,8 +219,8 @@ def _do_again(building: str, deeds: list[Deed], outcome: _Outcome) -> None:
     store.close()
 
 
-def _write_audit(building: str, at: int, users: int) -> None:
+def _write_audit(building: str, keys: Keys, at: int, users: int) -> None:
     """Make the audit that goes along: what the backup knew, and the restore itself."""
     disk.unlink(os.path.join(building, auditfile.NAME))  # what was forgotten again stands in the store's own
-    known = [deed for _, deed in auditfile.placed(os.path.join(building, "before"))]
-    auditfile.write(building, [*known, Deed("restore", counts={"users": users, "taken_at": at})])
+    known = [deed for _, deed in auditfile.placed(os.path.join(building, "before"), keys)]
+    auditfile.write(building, [*known, Deed("restore", counts={"users": users, "taken_at": at})], keys)

@@ -19,7 +19,7 @@ from ..errors import SiltstoneError, StoreCorruptedError, StoreLockedError
 from ..index.vectors import FLAT_LIMIT, Halves, Rows
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
-from . import compaction
+from . import compaction, quarantine
 from .files import auditfile, cache, disk
 from .files.auditfile import Deed
 from .files.cipher import Keys
@@ -394,6 +394,7 @@ class UserStore:
         """Take what was removed out of every file, and write it down in the audit."""
         if not self._unfinished:
             return
+        quarantine.forget(self._rules.root, os.path.basename(self.folder))  # damaged pieces may hold the words too
         cache.discard(self.folder)
         self._kept = 0
         for number, removal in list(self._unfinished.items()):
@@ -415,7 +416,7 @@ class UserStore:
             tuple(note.get("ids", ())),
             tuple(note["h"]),
             {"items": len(note.get("ids", ())), "versions": len(note["x"])},
-            auditfile.key_of(os.path.basename(self.folder), self._log.born, number),
+            auditfile.key_of(os.path.basename(self.folder), self._log.born, number, note.get("t")),
         )
         rules = self._rules
         auditfile.append(rules.root, [deed], rules.keys, durable=rules.durable, timeout=rules.lock_timeout)

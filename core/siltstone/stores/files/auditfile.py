@@ -74,6 +74,15 @@ def write(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bo
         file.sync()
 
 
+def rewrite(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS) -> None:
+    """Replace the file by one of these lines. Needs the store's lock."""
+    keys.store.ready()
+    packed = [(0, orjson.dumps({"audit": storefile.read(root, keys).identity}))]
+    packed += [(deed.key, _packed(deed)) for deed in deeds]
+    lines = b"".join(frame(number, keys.store.seal_document(number, line), True) for number, line in packed)
+    disk.replace(os.path.join(root, NAME), lines)
+
+
 def read(root: str, keys: Keys = NO_KEYS) -> Iterator[Deed]:
     """Yield the deeds in the order of writing, each once; damaged lines are left out."""
     return (deed for _, deed in placed(root, keys))

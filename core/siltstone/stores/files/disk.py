@@ -181,6 +181,12 @@ def make_folder(path: str) -> None:
         sync_folder(os.path.dirname(folder))
 
 
+def protect(path: str) -> None:
+    """Let only the owner read and write a file or folder."""
+    with step("chmod", path):
+        os.chmod(path, FOLDER_MODE if os.path.isdir(path) else FILE_MODE)
+
+
 def sync_folder(path: str) -> None:
     """Return when the folder's entries are on disk."""
     with step("sync", path):

@@ -25,11 +25,12 @@ _HEAD: Final = 1 << 12
 
 @dataclass(frozen=True)
 class Origin:
-    """Which store was copied, when (microseconds since 1970), and in which format."""
+    """Which store was copied, when (microseconds since 1970), in which format, and whether it is encrypted."""
 
     store: str
     at: int
     format: int
+    sealed: bool
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import secrets
 from typing import Final
 
 from . import auditfile, disk, storefile
+from .cipher import Keys
 
 FOLDER: Final = "restored"
 
@@ -19,7 +20,7 @@ def is_pending(root: str) -> bool:
     return os.path.isdir(os.path.join(root, FOLDER))
 
 
-def finish(root: str) -> None:
+def finish(root: str, keys: Keys) -> None:
     """Move the parts to their places; what was there goes to ``trash/``. Needs the store's lock."""
     done = os.path.join(root, FOLDER)
     if not os.path.isdir(done):
@@ -33,6 +34,6 @@ def finish(root: str) -> None:
         disk.rename(os.path.join(done, "users"), users)
     if storefile.exists(done):
         disk.rename(os.path.join(done, storefile.NAME), os.path.join(root, storefile.NAME))
-    known = {deed.key for deed in auditfile.read(root)}
-    auditfile.write(root, [deed for deed in auditfile.read(done) if deed.key not in known])
+    known = {deed.key for deed in auditfile.read(root, keys)}
+    auditfile.write(root, [deed for deed in auditfile.read(done, keys) if deed.key not in known], keys)
     disk.remove_tree(done)

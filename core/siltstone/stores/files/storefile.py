@@ -66,13 +66,16 @@ def exists(folder: str) -> bool:
     return disk.exists(os.path.join(folder, NAME))
 
 
-def unlock(folder: str, key: bytes | str | None) -> Keys:
+def unlock(folder: str, key: bytes | str | None, *, sealed: bool | None = None) -> Keys:
     """Return the keys of a store, or of what is left of one, encrypted or not; nothing is written.
+
+    ``sealed``: whether it is encrypted, where ``STORE`` cannot tell.
 
     Raises ``DecryptionError`` for a wrong or missing key, ``ConfigurationError`` for a key of a plain store, and what
     ``read`` raises.
     """
-    sealed = "sealed" in document(folder) if exists(folder) else disk.is_folder(os.path.join(folder, KEYS))
+    if sealed is None:
+        sealed = "sealed" in document(folder) if exists(folder) else disk.is_folder(os.path.join(folder, KEYS))
     if not sealed:
         NO_KEYS.check(folder, key)
         return NO_KEYS
@@ -115,6 +118,11 @@ def read(folder: str, keys: Keys = NO_KEYS) -> StoreFile:
     document, damaged = _read(folder)
     if "step" in document:
         raise StoreVersionError(f"{folder} is being migrated by another process; nothing was changed: retry")
+    return settings(document, keys, damaged=damaged)
+
+
+def settings(document: Mapping[str, Any], keys: Keys, *, damaged: bool = False) -> StoreFile:
+    """Return what a document of ``STORE`` says."""
     found = document["fingerprint"]
     return StoreFile(
         secret=keys.secret(document),

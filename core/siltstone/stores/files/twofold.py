@@ -33,6 +33,20 @@ def read(path: str) -> tuple[dict[str, Any] | None, bool]:
     return orjson.loads(good[0]), len(good) < 2 or len(lines) > 2
 
 
+def salvage(path: str) -> dict[str, Any] | None:
+    """Return the document of a file of which both copies are damaged, in different places; nothing is written."""
+    file = File(path)
+    data = file.read(0, file.size)
+    for apart in range(_APART, len(data), _APART):
+        one, other = data[: len(data) - apart], data[apart:]
+        for cut in range(len(one)):
+            for spliced in (one[:cut] + other[cut:], other[:cut] + one[cut:]):
+                if (body := _checked(spliced.rstrip(b"\n"))) is not None:
+                    document: dict[str, Any] = orjson.loads(body)
+                    return document
+    return None
+
+
 def _checked(line: bytes) -> bytes | None:
     crc, _, body = line.partition(b" ")
     return body if crc == b"%08x" % crc32(body) else None

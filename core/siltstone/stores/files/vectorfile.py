@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,9 +25,12 @@ from ...index.vectors import Halves, Rows
 from . import disk
 from .cipher import PLAIN, Cipher
 from .disk import File
+from .pinned import Pinned
 
 _NAME: Final = re.compile(r"vectors\.(\d{4})x(\d+)\.(\d{6})\.f16")
 _SEGMENT_SIZE: Final = 64 << 20
+_EXAMINED: Final = 4_096
+"""Rows examined at once."""
 _SLOT_BITS: Final = 16
 """A slot is the segment, and the row in it in so many bits."""
 
@@ -48,9 +51,7 @@ class VectorFile:
     def __init__(self, folder: str, space: int, dim: int, *, writable: bool, cipher: Cipher = PLAIN) -> None:
         self.space, self.dim = space, dim
         self._folder, self._writable, self._cipher = folder, writable, cipher
-        self._body = np.dtype([("hash", "<i8"), ("half", "<f2", (dim,))])
-        sealed = f"V{self._body.itemsize + cipher.extra}"
-        self._row = np.dtype([("crc", "<u4"), ("zero", "<u4"), ("number", "<i8"), ("body", sealed)])
+        self._body, self._row = _row_types(dim, cipher)
         self._most = max(1_024, min(1 << _SLOT_BITS, _SEGMENT_SIZE // self._row.itemsize))
         self._files: dict[int, File] = {}
         self._maps: dict[int, npt.NDArray[Any]] = {}
@@ -247,6 +248,51 @@ class VectorFile:
         return mapped
 
 
+@dataclass(frozen=True)
+class Examined:
+    """Some rows as they lie there: which do not check, what they name, and whether the file ends within a row."""
+
+    bad: npt.NDArray[np.bool_]
+    numbers: npt.NDArray[np.int64]
+    hashes: npt.NDArray[np.int64]
+    torn: bool
+
+
+def examine(pinned: Pinned, cipher: Cipher) -> Iterator[tuple[int, Examined]]:
+    """Yield the rows of a file, a bounded number at once, each time after the number of the first."""
+    space, dim, _ = parts_of(pinned.name)
+    body, dtype = _row_types(dim, cipher)
+    count, rest = divmod(pinned.size, dtype.itemsize)
+    for first in range(0, count or 1, _EXAMINED):
+        some = min(_EXAMINED, count - first) * dtype.itemsize
+        for _ in range(2):  # a row that is being erased right now is whole, or blank, the next time
+            rows = np.frombuffer(pinned.file.read(first * dtype.itemsize, some), dtype)
+            bad = ~_check(rows) & (rows["number"] != 0)
+            if not bad.any():
+                break
+        bodies, whole = cipher.open_rows(space, rows["number"], rows["body"])
+        bad |= ~whole & (rows["number"] != 0)
+        yield first, Examined(bad, rows["number"], bodies.view(body)["hash"], rest > 0)
+
+
+def blank(path: str, rows: Sequence[int], cipher: Cipher) -> None:
+    """Overwrite rows with zeros, and fill up a row that the file ends in; on disk when it returns."""
+    size = _row_types(parts_of(os.path.basename(path))[1], cipher)[1].itemsize
+    file = File(path, write=True)
+    if file.size % size:
+        rows = [*rows, file.size // size]
+    for row in rows:
+        file.write(bytes(size), row * size)
+    file.sync()
+
+
+def parts_of(name: str) -> tuple[int, int, int]:
+    """Return embedding space, width and segment of a file's name."""
+    match = _NAME.fullmatch(name)
+    assert match is not None
+    return int(match[1]), int(match[2]), int(match[3])
+
+
 def listed(folder: str) -> list[tuple[int, int, int, str]]:
     """Return segment, space, width and path of the vector files in a user's folder."""
     found = [(match, name) for name in disk.names(folder) if (match := _NAME.fullmatch(name))]
@@ -258,6 +304,13 @@ def drop_older(folder: str, space: int) -> None:
     for _, other, _, path in listed(folder):
         if other < space:
             disk.unlink(path)
+
+
+def _row_types(dim: int, cipher: Cipher) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return what a row holds, and the row as it lies in the file."""
+    body = np.dtype([("hash", "<i8"), ("half", "<f2", (dim,))])
+    sealed = f"V{body.itemsize + cipher.extra}"
+    return body, np.dtype([("crc", "<u4"), ("zero", "<u4"), ("number", "<i8"), ("body", sealed)])
 
 
 def _check(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,136 @@
+"""What belongs to the whole store: ``STORE``, ``AUDIT``, what killed processes left, and who may read the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from ...errors import StoreCorruptedError
+from ...reports import Finding
+from ..files import auditfile, restored, storefile, twofold
+from ..files.cipher import NO_KEYS, Keys
+from ..files.disk import FILE_MODE, FOLDER_MODE
+from ..files.frames import Damage, is_unfinished
+from ..files.pinned import pin
+from ..files.storefile import StoreFile
+
+QUARANTINE: Final = "quarantine"
+_KNOWN: Final = frozenset((storefile.NAME, auditfile.NAME, "LOCK", "KEYS", "users", "trash", "unfinished", QUARANTINE))
+_PASSING: Final = {
+    "migration": "copies of a migration",
+    "restoring": "an unfinished restore",
+    restored.FOLDER: "a restore that has not come to its end",
+}
+
+
+def check_store(root: str, key: bytes | str | None) -> tuple[StoreFile | None, Keys, list[Finding]]:
+    """Return what ``STORE`` says, the keys, and what is wrong with it.
+
+    Raises what opening the store with this key raises, and ``StoreCorruptedError`` where an encrypted store has lost
+    its settings: nothing in it can be told then.
+    """
+    path = os.path.join(root, storefile.NAME)
+    if twofold.read(path)[0] is not None:
+        keys = storefile.unlock(root, key)
+        store = storefile.read(root, keys)
+        what = "one of its two copies is damaged"
+        return store, keys, [Finding("recomputable", storefile.NAME, what, "writes both anew")] if store.damaged else []
+    salvaged = twofold.salvage(path)
+    if salvaged is not None:
+        keys = storefile.unlock(root, key, sealed="sealed" in salvaged)
+        what = "both copies are damaged"
+        found = Finding("recomputable", storefile.NAME, what, "puts them together again")
+        return storefile.settings(salvaged, keys), keys, [found]
+    if os.path.isdir(os.path.join(root, storefile.KEYS)):
+        raise StoreCorruptedError(
+            f"{path} is damaged in both copies, and an encrypted store cannot be read without it; nothing was changed: "
+            "restore a backup over the store, which holds the file"
+        )
+    repair = (
+        "writes a new one: no text is lost, but what was forgotten is no longer refused when it is sent again, all "
+        "vectors are made anew, and backups are those of another store. Restoring a backup here costs none of that"
+    )
+    return None, NO_KEYS, [Finding("lost", storefile.NAME, "both copies are damaged, and its secret is gone", repair)]
+
+
+def check_keys(root: str) -> Iterator[Finding]:
+    """Yield what is wrong with the files of keys of an encrypted store, which are written twice each."""
+    for path in key_files(root):
+        document, damaged = twofold.read(path)
+        name = os.path.relpath(path, root)
+        if document is None and twofold.salvage(path) is None:
+            yield Finding("lost", name, "both copies are damaged")
+        elif damaged:
+            yield Finding("recomputable", name, "a copy of it is damaged", "writes both anew")
+
+
+def key_files(root: str) -> Iterator[str]:
+    """Yield the files of keys, and those that name a user's keys."""
+    keys = os.path.join(root, storefile.KEYS)
+    if os.path.isdir(keys):
+        for path in (*_below(keys), *_below(os.path.join(root, "users"))):
+            inside = path.startswith(keys) and os.path.basename(path) != "LOCK" and not path.endswith(".new")
+            if os.path.isfile(path) and (inside or os.path.basename(path) == "KEY"):
+                yield path
+
+
+def check_audit(root: str, keys: Keys, store: StoreFile | None) -> list[Finding]:
+    """Return what is wrong with the audit."""
+    if not os.path.exists(os.path.join(root, auditfile.NAME)):
+        return []
+    data = pin(os.path.join(root, auditfile.NAME)).read()
+    found = []
+    for piece in auditfile.pieces(root, keys):
+        if not isinstance(piece, Damage) or piece.start >= len(data):
+            continue
+        if piece.tail and is_unfinished(data[piece.start : piece.end]):
+            what, repair = "it ends with a line that was never finished", "cuts it off"
+            found.append(Finding("cosmetic", auditfile.NAME, what, repair, None, piece.start, piece.end))
+        else:
+            what = f"{piece.end - piece.start} bytes at {piece.start} are no line that checks"
+            found.append(Finding("lost", auditfile.NAME, what, "quarantines them", None, piece.start, piece.end))
+    if store is not None and data and auditfile.identity(root, keys) != store.identity:
+        found.append(Finding("recomputable", auditfile.NAME, "it does not name this store", "writes its head anew"))
+    return found
+
+
+def check_leftovers(root: str) -> Iterator[Finding]:
+    """Yield what killed processes left beside the users' own files, and what is none of ours."""
+    for name in sorted(os.listdir(root)):
+        if name in _PASSING:
+            yield Finding("cosmetic", name, _PASSING[name], "removes it" if name == "restoring" else "ends it")
+        elif name.endswith(".new"):
+            yield Finding("cosmetic", name, "it was never put in its place", "removes it")
+        elif name not in _KNOWN:
+            yield Finding("cosmetic", name, "it is none of siltstone's files")
+    for name in _names(os.path.join(root, "trash")):
+        yield Finding("cosmetic", f"trash/{name}", "a removed user's files are still there", "removes them")
+    for name in _names(os.path.join(root, "unfinished")):
+        yield Finding("cosmetic", f"unfinished/{name}", "a removal that has not come to its end", "ends it")
+
+
+def check_modes(root: str) -> Iterator[Finding]:
+    """Yield what others than the owner may read; the folder of the store itself is the user's to give away."""
+    for path in _below(root):
+        try:
+            mode = os.lstat(path).st_mode & 0o777
+        except FileNotFoundError:
+            continue  # it went meanwhile
+        if mode & 0o077:
+            name = os.path.relpath(path, root)
+            wanted = FOLDER_MODE if os.path.isdir(path) else FILE_MODE
+            yield Finding("exposed", name, f"its mode is {mode:o}, not {wanted:o}", "sets it")
+
+
+def _below(root: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            yield os.path.join(folder, name)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,202 @@
+"""Making a store whole again out of what can be read of it. Damaged pieces are copied to ``quarantine/`` first.
+
+A file is replaced by one without them, so that a kill at any moment leaves the old or the new; the next run goes on
+from there.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import orjson
+
+from . import quarantine
+from .checks.documents import Documents
+from .checks.whole import check_audit, check_leftovers, check_modes, key_files
+from .files import auditfile, cache, disk, storefile, twofold
+from .files.auditfile import Deed
+from .files.cipher import Keys
+from .files.frames import Frame
+from .files.lock import FileLock
+from .files.log import Log, Vanished
+from .files.pinned import Pinned
+from .files.storefile import StoreFile
+from .files.vectorfile import blank, listed
+from .folder import FolderStore
+from .verify import Progress, Whole, look_at_files, look_at_user, pinned_all, refusals, user_folders
+
+_USER: Final = re.compile(rb'"user":("(?:[^"\\]|\\.)*")')
+
+
+def mend(
+    root: str, key: bytes | str | None, *, user_id: str | None, timeout: float, progress: Progress | None
+) -> str | None:
+    """Repair what can be; return the folder of the quarantine if anything was put there. See ``upkeep.verify``."""
+    lock = FileLock(os.path.join(root, "LOCK"))
+    with lock.held(timeout):
+        _mend_store(root)
+        _mend_keys(root)
+        keys = storefile.unlock(root, key)
+        kept = _mend_audit(root, keys)
+    FolderStore(root, create=False, lock_timeout=timeout, key=key).close()  # ends removals, restores and migrations
+    whole = Whole(root, keys, storefile.read(root, keys), refusals(root, keys))
+    candidates = [*whole.refused, *([] if user_id is None else [user_id])]
+    folders = list(user_folders(root))
+    mended = 0
+    for done, folder in enumerate(folders, 1):
+        found = look_at_user(whole, folder, timeout=timeout)
+        if found is not None and any(finding.repair for finding in found.findings):
+            mended += 1
+            kept = _mend_user(whole, folder, candidates, timeout) or kept
+        if progress is not None:
+            progress(done, len(folders))
+    with lock.held(timeout):
+        _clear(root)
+        auditfile.write(root, [Deed("repair", counts={"users": mended})], keys)
+    return None if kept is None else os.path.join(root, quarantine.FOLDER)
+
+
+def _mend_store(root: str) -> None:
+    """Write both copies of the settings, put together again, or new ones."""
+    path = os.path.join(root, storefile.NAME)
+    document, damaged = twofold.read(path)
+    if not damaged:
+        return
+    if document is None:
+        quarantine.keep(root, "store", root, [(storefile.NAME, 0, os.stat(path).st_size)])
+        document = twofold.salvage(path)
+    if document is None:
+        storefile.write(root, StoreFile(secrets.token_bytes(16), _next_space(root)))
+    else:
+        storefile.replace(root, document)
+
+
+def _next_space(root: str) -> int:
+    """Return a number that no vector file of the store bears."""
+    spaces = [space for folder in user_folders(root) for _, space, _, _ in listed(os.path.join(root, folder))]
+    return max(spaces, default=0) + 1
+
+
+def _mend_keys(root: str) -> None:
+    for path in key_files(root):
+        document, damaged = twofold.read(path)
+        document = document or twofold.salvage(path)
+        if damaged and document is not None:
+            twofold.write(path, document)
+
+
+def _mend_audit(root: str, keys: Keys) -> str | None:
+    """Write the audit without what does not check, and under the store's name."""
+    findings = check_audit(root, keys, storefile.read(root, keys))
+    if not findings:
+        return None
+    damaged = [(auditfile.NAME, f.start, f.end) for f in findings if f.severity == "lost"]
+    kept = quarantine.keep(root, "store", root, damaged) if damaged else None
+    auditfile.rewrite(root, list(auditfile.read(root, keys)), keys)
+    return kept
+
+
+def _mend_user(whole: Whole, folder: str, candidates: Iterable[str], timeout: float) -> str | None:
+    """Repair the files of a user under their lock; return where damaged pieces were put, if anywhere."""
+    path = os.path.join(whole.root, folder)
+    with FileLock(os.path.join(path, "LOCK")).held(timeout):
+        pinned, left = pinned_all(path)
+        found = look_at_files(whole, folder, pinned, left)
+        if found is None:
+            return None
+        kept = None
+        if found.documents.pieces:
+            kept = quarantine.keep(whole.root, os.path.basename(folder), path, found.documents.pieces)
+        cache.discard(path)
+        user_id = found.documents.user_id or _salvaged(whole, path, pinned, candidates)
+        cipher = whole.keys.cipher(path)
+        cipher.ready()
+        if user_id is not None:
+            log = Log(path, user_id, durable=True, writable=True, segment_size=1 << 62, cipher=cipher)
+            _mend_documents(log, found.documents, whole.refused.get(user_id, set()))
+        for name in found.vectors.foreign:
+            disk.unlink(os.path.join(path, name))
+        for name, rows in found.vectors.bad.items():
+            blank(os.path.join(path, name), rows, cipher)
+        for name in left:
+            disk.unlink(os.path.join(path, name))
+    return kept
+
+
+def _mend_documents(log: Log, known: Documents, refused: set[str]) -> None:
+    try:
+        for _ in log.read():
+            pass
+    except Vanished:
+        return  # files of two lives: which of them is the user's, is not ours to say
+    log.repair()
+    drop = {segment: known.bad.get(segment, set()) | known.removed for segment in log.segments}
+    damaged = {int(name[5:11]) for name, _, _ in known.pieces}
+    for segment in sorted((damaged | known.headless | set(known.bad)).intersection(log.segments)):
+        log.install(log.rewrite(segment, drop[segment])[0])
+    if known.removed:
+        for segment in log.segments:
+            log.install(log.rewrite(segment, drop[segment])[0])
+    _mend_order(log)
+    if missing := sorted(refused - known.refused):
+        log.make_ready()
+        log.append([orjson.dumps({"x": [], "h": missing})])
+
+
+def _mend_order(log: Log) -> None:
+    """Let each segment announce the one that follows it, where one between them is gone."""
+    numbers = list(log.segments)
+    for number, following in itertools.pairwise(numbers):
+        if following != number + 1:
+            segment = log.segment(number)
+            draft = log.revise(segment, segment.end, functools.partial(_announcing, following))
+            if draft is not None and (written := log.replace(draft)) is not None:
+                log.install(written[0])
+
+
+def _announcing(following: int, frames: Iterable[Frame]) -> dict[int, bytes | None]:
+    note = orjson.dumps({"next": following})
+    return {found.number: note for found in frames if found.document.startswith(b'{"next":') and found.document != note}
+
+
+def _salvaged(whole: Whole, path: str, pinned: Iterable[Pinned], candidates: Iterable[str]) -> str | None:
+    """Return the id of a user whose files do not name them any more: one whose hash is the name of the folder."""
+    for user_id in (*candidates, *_guesses(pinned)):
+        if whole.store is not None and whole.store.user_folder(whole.root, user_id) == path:
+            return user_id
+    return None
+
+
+def _guesses(pinned: Iterable[Pinned]) -> Iterator[str]:
+    """Yield what damaged heads may have said: as they are, and with any one bit changed."""
+    for each in pinned:
+        head = _USER.search(each.file.read(0, 1 << 12)) if each.is_documents else None
+        if head is not None:
+            for bit in range(-1, 8 * len(head[1])):
+                raw = bytearray(head[1])
+                if bit >= 0:
+                    raw[bit // 8] ^= 1 << bit % 8
+                try:
+                    guess = orjson.loads(bytes(raw))
+                except ValueError:
+                    continue
+                if isinstance(guess, str) and guess:
+                    yield guess
+
+
+def _clear(root: str) -> None:
+    """Remove what killed processes left, and take back what others may read."""
+    for finding in check_leftovers(root):
+        path = os.path.join(root, finding.path)
+        if finding.repair == "removes it" and os.path.isdir(path):
+            disk.remove_tree(path)
+        elif finding.repair == "removes it":
+            disk.unlink(path)
+    for finding in check_modes(root):
+        disk.protect(os.path.join(root, finding.path))

@@ -1,0 +1,139 @@
+"""Looking at a whole store, file by file, without changing anything, while others may write.
+
+A user's lock is held while their files are opened, not while they are read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import ReadOnlyError, StoreCorruptedError
+from ..reports import Finding, VerifyReport
+from .checks.caches import CacheCheck
+from .checks.documents import DocumentCheck, Documents
+from .checks.vectors import VectorCheck, Vectors
+from .checks.whole import check_audit, check_keys, check_leftovers, check_modes, check_store
+from .files import auditfile
+from .files.cipher import Keys
+from .files.lock import FileLock
+from .files.pinned import Pinned, pin_user
+from .files.storefile import StoreFile
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What the checks of a user are told of the store; ``refused``: the hashes that the audit names, by user."""
+
+    root: str
+    keys: Keys
+    store: StoreFile | None
+    refused: Mapping[str, set[str]]
+
+
+@dataclass
+class UserFound:
+    """What was found of one user. ``folder`` is relative to the store."""
+
+    folder: str
+    documents: Documents
+    vectors: Vectors
+    findings: list[Finding]
+
+
+def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progress | None = None) -> VerifyReport:
+    """Return what there is to say of a store; see ``upkeep.verify``."""
+    store, keys, findings = check_store(root, key)
+    whole = Whole(root, keys, store, refusals(root, keys))
+    folders = list(user_folders(root))
+    users = documents = vectors = pending = 0
+    for done, folder in enumerate(folders, 1):
+        found = look_at_user(whole, folder, timeout=timeout)
+        if found is not None:
+            users += 1
+            documents += len(found.documents.numbers)
+            vectors += found.vectors.rows
+            pending += found.vectors.pending
+            findings += found.findings
+        if progress is not None:
+            progress(done, len(folders))
+    findings += [*check_audit(root, keys, store), *check_keys(root), *check_leftovers(root), *check_modes(root)]
+    return VerifyReport(root, users, documents, vectors, pending, tuple(findings))
+
+
+def look_at_user(whole: Whole, folder: str, *, timeout: float) -> UserFound | None:
+    """Return what there is to say of a user, ``None`` of one who was removed."""
+    path = os.path.join(whole.root, folder)
+    try:
+        try:
+            with FileLock(os.path.join(path, "LOCK")).held(timeout):
+                pinned, left = pinned_all(path)
+        except ReadOnlyError:  # nobody else can write there either
+            pinned, left = pinned_all(path)
+        return look_at_files(whole, folder, pinned, left)
+    except FileNotFoundError:
+        return None
+    except StoreCorruptedError as exc:  # no key
+        if not os.path.isdir(path):
+            return None
+        return UserFound(folder, Documents(), Vectors(), [Finding("lost", folder, f"nothing of it can be read: {exc}")])
+
+
+def look_at_files(whole: Whole, folder: str, pinned: Sequence[Pinned], left: Sequence[str]) -> UserFound | None:
+    """Return what there is to say of a user's files."""
+    path = os.path.join(whole.root, folder)
+    cipher = whole.keys.cipher(path)
+    cached = CacheCheck(whole.root, path, cipher)
+    check = DocumentCheck(folder, [each for each in pinned if each.is_documents], cipher)
+    for item in check.items():
+        cached.see(item)
+    documents = check.found
+    files = [each for each in pinned if each.name.startswith("vectors.")]
+    space = None if whole.store is None else whole.store.space
+    vectors = VectorCheck(folder, documents, cipher).see(files, space)
+    findings = [*documents.findings, *vectors.findings, *cached.close(documents)]
+    findings += [
+        Finding("cosmetic", f"{folder}/{name}", "it was never put in its place", "removes it") for name in left
+    ]
+    if missing := whole.refused.get(documents.user_id or "", set()) - documents.refused:
+        what = f"{len(missing)} hashes of what is refused are missing"
+        findings.append(Finding("recomputable", folder, what, "takes them from the audit", documents.user_id))
+    if documents.awaited:
+        was_there = vectors.highest > documents.last or documents.awaited in cached.segments
+        findings.append(_awaited(folder, documents, was_there))
+    if not pinned and not findings:
+        return None  # made by a writer who was killed before the first write
+    return UserFound(folder, documents, vectors, findings)
+
+
+def _awaited(folder: str, documents: Documents, was_there: bool) -> Finding:
+    path = f"{folder}/docs.{documents.awaited:06d}.jsonl"
+    if was_there:
+        return Finding("lost", path, "it is missing", "", documents.user_id)
+    what = "it was announced and is not there: whoever was to write it was killed before"
+    return Finding("cosmetic", path, what, "", documents.user_id)
+
+
+def user_folders(root: str) -> Iterator[str]:
+    """Yield the users' folders, relative to the store."""
+    users = os.path.join(root, "users")
+    for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
+        for name in sorted(os.listdir(os.path.join(users, group))):
+            yield os.path.join("users", group, name)
+
+
+def pinned_all(path: str) -> tuple[list[Pinned], list[str]]:
+    """Return a user's files, and the names of those that were never put in their places; needs the user's lock."""
+    return pin_user(path), sorted(name for name in os.listdir(path) if name.endswith(".new"))
+
+
+def refusals(root: str, keys: Keys) -> Mapping[str, set[str]]:
+    """Return the hashes that the audit names, by user."""
+    refused: dict[str, set[str]] = {}
+    for deed in auditfile.read(root, keys):
+        if deed.user_id is not None:
+            refused.setdefault(deed.user_id, set()).update(deed.hashes)
+    return refused
