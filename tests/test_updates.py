@@ -248,6 +248,24 @@ def test_unrelated_facts_are_left_alone(life: Life) -> None:
     assert touched == ["I live in Berlin"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "attribute"),
+    [
+        ("I'm flying to Kyoto on June 3.", "I'm flying to Osaka on June 3.", "plan"),
+        ("I have a dog named Rex.", "I have a dog named Max.", "pet"),
+        ("My sister Ana is a doctor.", "My brother Leo is a doctor.", "relation"),
+        ("我六月三号飞东京。", "我六月三号飞大阪。", "plan"),
+        ("我喜欢打篮球。", "我喜欢打排球。", "like"),
+    ],
+)
+def test_alike_but_not_the_same(life: Life, one: str, other: str, attribute: str) -> None:
+    """Two things said in the same words are two things."""
+    life.says(one)
+    life.says(other)
+    records = [r for r in life.memory.records() if (r.topic or "").endswith(f" · {attribute}")]
+    assert [(record.support, record.valid_until) for record in records] == [(1, None), (1, None)]
+
+
 def test_there_and_back_again(life: Life) -> None:
     """Two periods in one place stay two periods."""
     life.says("I live in Berlin.")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from items import said
-from siltstone import TieredMemory
+from siltstone import Message, Settings, TieredMemory
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
 from siltstone.testing import HashEmbedder, WordCounter
@@ -92,6 +92,17 @@ def hold_lock(path: Path, held: Path) -> None:
     lock.acquire(10)
     held.touch()
     time.sleep(600)
+
+
+def consolidate_without_end(folder: Path, ready: Connection) -> None:
+    """Say that everything is ready, then consolidate again and again, until killed."""
+    settings = Settings(span_turns=4, embed_wait=5.0)
+    models = {"embedder": HashEmbedder(), "token_counter": WordCounter()}
+    with TieredMemory.open(folder, **models, settings=settings) as memory:
+        memory.summarizer.summarize([Message("user", "I live in Lisbon. 我住在深圳。")])  # loads what it needs
+        ready.send(None)
+        while True:
+            memory.consolidate()
 
 
 def serve(pipe: Connection) -> None:

@@ -12,6 +12,7 @@ from .compress.extractive import ExtractiveSummarizer
 from .compress.llm import LLMSummarizer
 from .errors import EmbedderMismatchError
 from .lifecycle.consolidate import Consolidator
+from .lifecycle.worker import Worker
 from .models.fingerprint import fingerprint_of
 from .models.languages import LanguageWatch
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
@@ -148,6 +149,7 @@ class Engine:
         self.consolidator = Consolidator(
             handle.store, self.long_term, self.summarizer, self.counter, self.clock, settings
         )
+        self.worker = Worker(self.consolidator, settings)
         self._executor: tuple[int, ThreadPoolExecutor] | None = None
         self.closed = False
 
@@ -163,6 +165,7 @@ class Engine:
         """Give queued vectors a moment, then stop the threads and give the store back."""
         if not self.closed:
             self.closed = True
+            self.worker.close(self.settings.close_wait)
             self.vectors.close(self.settings.close_wait)
             if self._executor is not None and self._executor[0] == os.getpid():
                 self._executor[1].shutdown(wait=False)

@@ -318,6 +318,8 @@ class TieredMemory:
         )
         engine.vectors.resume(self._user_id)
         ids = engine.long_term.add(self._user_id, read, now=now, on_conflict=on_conflict)
+        if engine.settings.worker:
+            engine.worker.wake(self._user_id)
         self._keep_short(engine, ids)
         return ids
 

@@ -54,6 +54,9 @@ class Settings:
     ``span_idle``     after how long a silence is the rest of a session compressed? seconds
     ``session_idle``  after how long a silence is a session over, and gets a summary of its own? seconds
     ``summary_tokens``   how long may a summary be? tokens; and never more than a fifth of its source
+    ``worker``        does a thread of this process consolidate what is due, while the application goes on? Else call
+                      ``consolidate()``, or run ``siltstone consolidate`` from time to time
+    ``worker_pause``  how long after a write does it begin? seconds
     ``capacity_records``, ``capacity_bytes``   how much may one user have? ``None``: as much as the disk; beyond it the
                       least valuable are evicted, never pinned ones
     ``lease``         after how long may another worker take over a span that a model is at work on? seconds
@@ -77,6 +80,8 @@ class Settings:
     span_idle: float = 1800.0
     session_idle: float = 21_600.0
     summary_tokens: int = 400
+    worker: bool = False
+    worker_pause: float = 2.0
     capacity_records: int | None = None
     capacity_bytes: int | None = None
     lease: float = 300.0

@@ -47,6 +47,7 @@ class Consolidator:
             self._policy,
             user_id,
             now=self._clock.now(),
+            clock=self._clock,
             owner=f"{os.getpid()}-{secrets.token_hex(4)}",
             dry_run=dry_run,
         )

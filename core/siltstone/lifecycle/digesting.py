@@ -27,7 +27,7 @@ from .work import NOTHING, Work, is_derived, writes
 def digest_due(work: Work, *, retry: bool = False) -> None:
     """Compress every span that is due; with ``retry`` those also whose attempts have all failed."""
     known = {job.id: job for job in jobs(work.store, work.user_id)}
-    for span in list(_due(work, known, retry=retry)):
+    for span in _due(work, known, retry=retry):
         job = known.get(span.key(KIND)) or Job(span.key(KIND), span.session_id, span.ids)
         _digest(work, span, job, redo=False)
     for job in known.values():
@@ -101,7 +101,7 @@ def _versions(work: Work, ids: Sequence[str]) -> dict[str, int] | None:
 
 def _lease(work: Work, job: Job) -> Job | None:
     """Take a job for this worker; ``None`` where another one has it."""
-    taken = job.leased(work.owner, work.now + timedelta(seconds=work.policy.settings.lease))
+    taken = job.leased(work.owner, work.clock.now() + timedelta(seconds=work.policy.settings.lease))
     try:
         work.store.commit(work.user_id, [taken.put(work.user_id, work.now)], expect={job.id: job.version})
     except ConflictError:
@@ -138,6 +138,8 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
         attempts += 1
         outcome.clear()
         if _versions(work, span.ids) != versions or (not redo and _taken_in(work, span)):
+            return NOTHING
+        if _job_version(work, job) != job.version:  # the lease ran out, and another worker has taken over
             return NOTHING
         page, at = work.ledger()
         outcome.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now))
@@ -194,7 +196,7 @@ def _outcome(work: Work, span: Span, digest: Digest, job: Job, summary: Record |
 def _failed(work: Work, job: Job, error: str, raw: str, *, covers: bool) -> Job:
     settings = work.policy.settings
     wait = timedelta(seconds=settings.retry_wait)
-    return job.failed(error, raw, now=work.now, wait=wait, retries=settings.retries, covers=covers)
+    return job.failed(error, raw, now=work.clock.now(), wait=wait, retries=settings.retries, covers=covers)
 
 
 def _report(work: Work, span: Span, summary: Record | None, digest: Digest, outcome: Sequence[Revision]) -> None:

@@ -7,6 +7,7 @@ Lisbon" both leave Lisbon.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from ..compress.lexicon import words_of
@@ -14,6 +15,7 @@ from ..compress.modality import negated
 from ..text.language import script
 from ..text.tokenize import terms
 
+_REMEMBERED: Final = 8192  # statements: each is compared with every other of its topic
 SAME: Final = 0.6
 """The share of the shorter statement's words that two statements of the same thing have in common."""
 
@@ -44,6 +46,9 @@ _GRAMMAR_ZH: Final = re.compile(
     r"改到|改|去|来|到|公司|当|做|是|一名|一个|一位|个|名|新|喜欢|爱|讨厌|很|特别|非常|最|更|可|吃|喝|看|听|叫|名字|生日|邮箱|"
     r"电话|手机号?|地址|岁|今年|开始|已|也|还|都|就|行|吧|啊|呢|哦|，|。|！|,|!|\s"
 )
+_DAY_ZH: Final = re.compile(
+    r"(?:[\d一二三四五六七八九十]+[年月号日])+|[上下这本]?个?(?:周|星期|礼拜)[一二三四五六日天末]?|[今明后昨前]天|[今明后去前]年|[早晚]上|下午"
+)
 _PLANTS: Final = re.compile(
     r"\b(?:vegetarian|vegan|plant[- ]based|veggie)\b|吃素|素食|\b(?:meat|fish)[- ]free\b", re.IGNORECASE
 )
@@ -72,6 +77,7 @@ _EXACT: Final = {
 _CALLED: Final = re.compile(r"\bcall me\b|\bgo by\b|叫我|喊我|称呼我", re.IGNORECASE)
 
 
+@lru_cache(_REMEMBERED)
 def content(text: str) -> frozenset[str]:
     """Return the terms of a statement that tell what it is about: its names and numbers, else its other words."""
     if script(text) == "han":
@@ -80,21 +86,24 @@ def content(text: str) -> frozenset[str]:
     return names(text) or words(text)
 
 
+@lru_cache(_REMEMBERED)
 def names(text: str) -> frozenset[str]:
     """Return the terms of the names and numbers in a statement, as far as capitals and digits show them."""
     found = [name for name in _NAME.findall(text) if name.casefold().rstrip(".'’") not in _NO_NAME]
     return frozenset(term for name in found for term in terms(name))
 
 
+@lru_cache(_REMEMBERED)
 def denies(text: str) -> bool:
     """Return whether a statement denies something; "don't forget" at its side does not."""
     return negated(_ASIDE.sub("", text))
 
 
+@lru_cache(_REMEMBERED)
 def words(text: str) -> frozenset[str]:
     """Return the terms of a statement without its grammar, names and all."""
     if script(text) == "han":
-        return content(text)
+        return content(_DAY_ZH.sub(" ", text))
     return frozenset(terms(_ASIDE.sub("", text))) - _GRAMMAR_EN
 
 
@@ -115,7 +124,7 @@ def same_value(attribute: str, one: str, other: str) -> bool:
 
 def says_the_same(one: str, other: str) -> bool:
     """Return whether two statements of one topic say the same, in other words perhaps; a denial says the reverse."""
-    if denies(one) != denies(other):
+    if denies(one) != denies(other) or not (names(one) <= names(other) or names(other) <= names(one)):
         return False
     a, b = words(one), words(other)
     return bool(a) and bool(b) and len(a & b) >= _ALIKE * max(len(a), len(b))
@@ -135,6 +144,7 @@ def aspects(attribute: str, text: str) -> frozenset[str]:
     return frozenset({attribute})
 
 
+@lru_cache(_REMEMBERED)
 def stance(text: str) -> str | None:
     """Return ``"plants"`` or ``"meat"`` for a statement of whether somebody eats animals, ``None`` for another one."""
     denied = denies(text)

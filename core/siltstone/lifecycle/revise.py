@@ -79,11 +79,13 @@ def revise(candidates: Sequence[Record], known: Known, *, now: datetime, judge: 
 
 
 def _revise(new: Record, known: Known, now: datetime, judge: Judge | None) -> Revision:
+    if new.id in known.by_id:
+        return Revision("known", new, (), "it was taken from the same messages before")
     if new.topic is not None and new.topic.endswith(TOPIC + REPAIRED):
         return _repair(new, known, now)
     related = _related(new, known)
     resting = [old for old in related if set(new.source_ids) <= set(old.source_ids)]
-    if any(old.id == new.id or old.text == new.text or compare(new, old) == "repeats" for old in resting):
+    if any(old.text == new.text or compare(new, old) == "repeats" for old in resting):
         return Revision("known", new, (), "it was taken from the same messages before")
     verdicts = [(old, (judge and judge(new, old)) or compare(new, old)) for old in related]
     repeated = [old for old, verdict in verdicts if verdict == "repeats" and _open(old)]
@@ -134,8 +136,6 @@ def _repair(new: Record, known: Known, now: datetime) -> Revision:
     if found is None:
         return Revision("none", new, (), "it corrects nothing that is known")
     record, old = found
-    if record.id in known.by_id:
-        return Revision("known", new, (), "it was taken from the same messages before")
     return Revision("supersede", record, (record, close(old, _began(old), record.id, now)), f"corrects {old.text!r}")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from ..protocols import Put, Store, Summarizer, TokenCounter, Where
+from ..protocols import Clock, Put, Store, Summarizer, TokenCounter, Where
 from ..records import Change, Record
 from ..tiers.long_term import LongTerm, Plan
 from ..tiers.policy import Policy
@@ -22,7 +22,8 @@ REVISED: Final = ("profile", "event", "fact")
 class Work:
     """What the steps of a consolidation work with, and the rows of its report so far.
 
-    ``now`` is the time at which all is judged, ``owner`` names this worker in the leases of jobs.
+    ``now`` is the time at which all is judged, ``clock`` tells how long a model has taken since, ``owner`` names this
+    worker in the leases of jobs.
     """
 
     store: Store
@@ -32,6 +33,7 @@ class Work:
     policy: Policy
     user_id: str
     now: datetime
+    clock: Clock
     owner: str
     dry_run: bool = False
     rows: list[Change] = field(default_factory=list)

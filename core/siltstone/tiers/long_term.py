@@ -90,8 +90,8 @@ class LongTerm:
     def write(self, user_id: str, plan: Callable[[], Plan]) -> Plan:
         """Plan, embed and commit, until no other writer has come in between; return what was written.
 
-        ``plan`` is called again whenever what it expects no longer holds. A record that has its vector, and one that
-        has a later version in the same plan, are not embedded.
+        ``plan`` is called again whenever what it expects no longer holds. A record that has its vector, one whose text
+        is that of the stored version, and one that has a later version in the same plan, are not embedded.
         """
         embedding = None
         for attempt in range(ATTEMPTS):
@@ -100,6 +100,7 @@ class LongTerm:
                 return planned
             newest = {put.id: put for put in planned.puts}
             lacking = [put for put in newest.values() if put.vector is None and _embedded(put) is not None]
+            lacking = self._with_new_texts(user_id, lacking)
             records = [put.record for put in lacking if put.record is not None]
             keys = [dense_key(record) for record in records]
             if embedding is None or embedding.texts != keys:
@@ -117,6 +118,15 @@ class LongTerm:
             embedding.deliver(user_id, records)
             return dataclasses.replace(planned, skipped=commit.skipped)
         raise AssertionError("unreachable")
+
+    def _with_new_texts(self, user_id: str, puts: Sequence[Put]) -> list[Put]:
+        """Return the puts whose text the store has no vector of, as far as that follows from the stored version."""
+        later = [put.record for put in puts if put.record is not None and put.record.version > 1]
+        stored = self._store.fetch(user_id, [record.id for record in later])
+        known = {
+            item.record.id: dense_key(item.record) for item in stored if item is not None and item.record is not None
+        }
+        return [put for put in puts if put.record is None or known.get(put.record.id) != dense_key(put.record)]
 
 
 def plan_add(messages: Sequence[Message], lookup: Lookup, user_id: str, now: datetime, on_conflict: OnConflict) -> Plan:
