@@ -145,7 +145,11 @@ class FolderStore(ReadingStore):
     def remove(
         self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
     ) -> str:
-        """Remove items for good by id; with ``everything`` the user's whole store."""
+        """Remove items for good by id; with ``everything`` the user's whole store.
+
+        Each segment of documents that holds one of them is written anew, and the numbers of all vectors are looked
+        at: O(bytes of those segments + vectors), however many items they are.
+        """
         store = self._settings()
         self._may_write()
         if transcripts or (not everything and self._exists(user_id)):
@@ -233,12 +237,15 @@ class FolderStore(ReadingStore):
         itself where it is much; others read and write meanwhile.
         """
         self._may_write()
-        space = self._settings().space
+        store = self._settings()
         before = after = 0
         for name in [user_id] if user_id is not None else list(self.users()):
             if self._exists(name):
                 before += sum(self.stats(name).bytes.values())
-                self._writing(name, lambda user: user.compact(space, whole=True))
+                try:
+                    self._user(name, store).compact(store.space, whole=True)
+                except (Vanished, FileNotFoundError):  # removed meanwhile
+                    self._drop(name)
                 after += sum(self.stats(name).bytes.values())
         return max(0, before - after)
 

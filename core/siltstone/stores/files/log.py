@@ -338,6 +338,8 @@ class Log:
         changes = decide(frames())
         found = [(os.path.basename(segment.file.path), piece.start, piece.end) for piece in damage]
         self.damage += [piece for piece in found if piece not in self.damage]
+        if not changes:
+            self._dead.pop(segment.number, None)  # less was dead than it seemed
         return self._draft(segment, end, changes) if changes and not damage else None
 
     def replace(self, draft: Draft) -> tuple[Segment, list[tuple[int, int]]] | None:
