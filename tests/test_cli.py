@@ -386,3 +386,26 @@ def test_a_dry_run_makes_no_store(sh: Shell, tmp_path: Path) -> None:
         memory.export_to(file)
     assert sh("import", str(file), "--dry-run", "--json").json["files"][0]["report"]["added"] == 1
     assert not sh.store.exists()
+
+
+def test_an_encrypted_store_takes_its_key_from_a_file(
+    sh: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--key-file`` makes and opens encrypted stores, ``rekey`` gives another key; without one all is refused."""
+    pytest.importorskip("cryptography")
+    monkeypatch.setenv("SILTSTONE_KEY", "")  # put back afterwards: --key-file sets it
+    old, new = tmp_path / "old.key", tmp_path / "new.key"
+    old.write_text("open sesame\n", encoding="utf-8")
+    new.write_text("hex:" + "07" * 32, encoding="utf-8")
+    assert sh("--key-file", str(old), "remember", "The word is heliotrope.").code == 0
+    assert not any(b"heliotrope" in path.read_bytes() for path in sh.store.rglob("*") if path.is_file())
+    monkeypatch.setenv("SILTSTONE_KEY", "")
+    refused = sh("stats")
+    assert refused.code == 1
+    assert "SILTSTONE_KEY" in refused.err
+    changed = sh("--key-file", str(old), "rekey", "--new-key-file", str(new), "--data-keys", "--json")
+    assert changed.json["users"] == 1
+    assert sh("--key-file", str(old), "stats").code == 1
+    assert "heliotrope" in sh("--key-file", str(new), "search", "word").out
+    assert sh("rekey", "--same-key").code == 2
+    assert sh("--key-file", str(tmp_path / "none"), "stats").code == 1

@@ -1,4 +1,4 @@
-"""What the operations on a whole store report: ``verify``, ``backup``, ``restore`` and ``audit``."""
+"""What the operations on a whole store report: ``verify``, ``backup``, ``restore``, ``rekey`` and ``audit``."""
 
 from __future__ import annotations
 
@@ -99,3 +99,12 @@ class VerifyReport:
     def is_sound(self) -> bool:
         """Whether nothing is lost, exposed or to be made anew."""
         return all(finding.severity == "cosmetic" for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class RekeyReport:
+    """What ``rekey`` did: whether the store has another ``master_key``, and how many ``users`` got another key."""
+
+    location: str
+    master_key: bool
+    users: int

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from .errors import NotFoundError
 from .opening import Key, given_key
-from .reports import AuditEntry, BackupReport, RestoreReport, VerifyReport
+from .reports import AuditEntry, BackupReport, RekeyReport, RestoreReport, VerifyReport
 from .stores.backup import back_up
 from .stores.files import auditfile, storefile
 from .stores.files.codec import time_of
@@ -105,6 +105,38 @@ def restore(
     ``ConfigurationError`` where ``location`` holds anything else.
     """
     return put_back(_folder(source), _folder(location), given_key(key), timeout=_LOCK_TIMEOUT, progress=progress)
+
+
+def rekey(
+    location: str | os.PathLike[str],
+    *,
+    key: Key | None = None,
+    new_key: Key | None = None,
+    data_keys: bool = False,
+    progress: Progress | None = None,
+) -> RekeyReport:
+    """Give an encrypted store the key ``new_key``; with ``data_keys`` every user another key of their own, too.
+
+    ``key`` and ``new_key`` are what ``TieredMemory.open`` takes; ``SILTSTONE_KEY`` stands for ``key`` alone. The new
+    key alone takes one small file, and whoever has the store open goes on. ``data_keys`` writes everything anew, user
+    after user, while others go on; where there is a new key as well, they have to open the store again with it, and
+    are told so before anything is written. It makes backups from before unreadable: take one afterwards. Whoever had
+    the old key and a copy of ``KEYS`` can read what was written under it until then; after ``data_keys`` nothing later.
+    A run that was killed goes on when it is called again, with the same keys. O(bytes) with ``data_keys``, else O(1).
+
+    Raises ``DecryptionError`` for a wrong key, ``ConfigurationError`` for a plain store, ``StoreCorruptedError`` for
+    a user with damaged documents, who keeps the old key.
+    """
+    from .stores.rekey import rekey  # loads cryptography
+
+    return rekey(
+        _folder(location),
+        given_key(key),
+        None if new_key is None else given_key(new_key),
+        data_keys=data_keys,
+        timeout=_LOCK_TIMEOUT,
+        progress=progress,
+    )
 
 
 def audit(

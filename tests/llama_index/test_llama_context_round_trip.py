@@ -23,7 +23,7 @@ from llama_script import Script, text
 
 from llama_index_siltstone import SiltstoneMemory
 from llama_index_siltstone.memory import _saved_location
-from siltstone import ConfigurationError, NotFoundError, TieredMemory
+from siltstone import ConfigurationError, DecryptionError, NotFoundError, TieredMemory
 from siltstone.testing import HashEmbedder, WordCounter
 
 pytestmark = [
@@ -199,3 +199,21 @@ def test_context_saved_to_a_file_goes_on_in_another_process(tmp_path: Path) -> N
     ]  # fmt: skip
     assert "My cat is called Miez." in outputs[1]
     assert "I am a front-end engineer in Shenzhen." in outputs[1]
+
+
+def test_a_saved_memory_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of an encrypted store is in no saved state; restored, it comes from the environment, or is missed."""
+    pytest.importorskip("cryptography")
+    options = {"location": tmp_path, "session_id": "s", "embedder": HashEmbedder(), "token_counter": WordCounter()}
+    memory = HashedMemory.from_defaults(key="open sesame", **options)
+    memory.put(ChatMessage(role="user", content="I like heliotropes."))
+    saved = memory.to_dict()
+    assert "sesame" not in json.dumps(saved)
+    assert b"sesame" not in pickle.dumps(memory)
+    memory.memory.close()
+    with pytest.raises(DecryptionError, match="SILTSTONE_KEY"):
+        HashedMemory.from_dict(saved)
+    monkeypatch.setenv("SILTSTONE_KEY", "open sesame")
+    restored = HashedMemory.from_dict(saved)
+    assert text(restored.get_all()) == "I like heliotropes."
+    restored.memory.close()

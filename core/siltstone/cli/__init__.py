@@ -16,6 +16,7 @@ from .._version import __version__
 from ..errors import SiltstoneError
 from .bench import bench
 from .demo import demo
+from .keys import KeyFile, rekey, use_key_file
 from .read import context, search, sessions, show, stats
 from .transfer import export, import_
 from .upkeep import forget, reembed
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 OF_A_USER = (demo, add, remember, search, context, sessions, show, stats, forget, export, import_)
-OF_A_STORE = (reembed, verify, backup, restore, audit)
+OF_A_STORE = (reembed, verify, backup, restore, rekey, audit)
 for command in (*OF_A_USER, *OF_A_STORE, bench):
     app.command(command.__name__.rstrip("_"))(command)
 
@@ -43,11 +44,12 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    key_file: KeyFile = None,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    pass
+    use_key_file(key_file)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -182,7 +182,7 @@ class FolderStore(ReadingStore):
 
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""
-        for folder in self._user_folders():
+        for folder in self.user_folders():
             user_id = self._read_user(folder)
             if user_id is not None:
                 yield user_id
@@ -227,7 +227,7 @@ class FolderStore(ReadingStore):
         finally:
             lock.release()
         if not same:
-            for folder in self._user_folders():
+            for folder in self.user_folders():
                 drop_older(folder, changed.space)
 
     def compact(self, user_id: str | None = None) -> int:
@@ -276,6 +276,12 @@ class FolderStore(ReadingStore):
                 user.tend(closing=True)
         if self._keeper is not None:
             self._keeper.join()
+
+    def reseal(self, user_id: str) -> bool:
+        """Write everything of a user anew under a fresh key, and destroy the old one; false if none was due."""
+        self._may_write()
+        space = self._settings().space
+        return self._exists(user_id) and self._writing(user_id, lambda user: user.reseal(space))
 
     # --- users
 
@@ -348,7 +354,8 @@ class FolderStore(ReadingStore):
     def _exists(self, user_id: str) -> bool:
         return user_id in self._users or disk.is_folder(self._folder(user_id))
 
-    def _user_folders(self) -> Iterator[str]:
+    def user_folders(self) -> Iterator[str]:
+        """Yield the folders of all users, readable or not."""
         users = os.path.join(self._root, "users")
         for group in sorted(disk.names(users)) if disk.is_folder(users) else []:
             for name in sorted(disk.names(os.path.join(users, group))):

@@ -459,6 +459,37 @@ class UserStore:
         if had_cache and rewrites != self._rewrites:
             self.keep()
 
+    def reseal(self, space: int) -> bool:
+        """Write everything anew under a fresh key, and destroy the old one; false if it was due for none.
+
+        Killed at any moment, everything is under one of the two, and the next call goes on. Writers wait while one
+        file is written; readers not at all. Raises ``StoreCorruptedError`` for damaged documents: writing them anew
+        would lose what could still be saved of them.
+        """
+        keys = self._rules.keys
+        with self._exclusive(space):
+            if not keys.turn(self.folder):
+                return False
+            self._cipher.ready()
+            segments = list(self._log.segments)
+        for number in segments:
+            with self._exclusive(space):
+                if not self._log.check(number):
+                    raise StoreCorruptedError(
+                        f"{self.folder} holds damaged documents; this user keeps the old key and nothing is lost: "
+                        f"siltstone verify --repair --store {self._rules.root}, then rekey again"
+                    )
+                self._move(*self._log.rewrite(number, set()))
+        with self._exclusive(space):
+            vectors = [] if self._vectors is None else self._vectors.segments()
+        for number in vectors:
+            self._compact_vectors(number, space)
+        with self._exclusive(space):
+            cache.discard(self.folder)
+            self._kept = 0
+            keys.settle(self.folder)
+        return True
+
     def _compact_documents(self, number: int, space: int) -> None:
         """Write a segment anew without dead weight; not at all if something is removed from it meanwhile."""
         with self._exclusive(space):  # every removal is finished now

@@ -83,6 +83,23 @@ def rewrite(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS) -> None:
     disk.replace(os.path.join(root, NAME), lines)
 
 
+def reseal(root: str, keys: Keys) -> None:
+    """Write the file anew under the newest key of the store; damaged lines stay as they are. Needs the store's lock."""
+    path = os.path.join(root, NAME)
+    if not disk.exists(path):
+        return
+    keys.store.ready()
+    file = File(path)
+    data = file.read(0, file.size)
+    out = []
+    for piece in scan(data, cipher=keys.store):
+        if isinstance(piece, Frame):
+            out.append(frame(piece.number, keys.store.seal_document(piece.number, piece.document), True))
+        else:
+            out.append(data[piece.start : piece.end])
+    disk.replace(path, b"".join(out))
+
+
 def read(root: str, keys: Keys = NO_KEYS) -> Iterator[Deed]:
     """Yield the deeds in the order of writing, each once; damaged lines are left out."""
     return (deed for _, deed in placed(root, keys))

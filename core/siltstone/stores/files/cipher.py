@@ -107,6 +107,12 @@ class Keys(Protocol):
     def cipher(self, folder: str, *, removed: bool = False) -> Cipher:
         """Return the cipher of a user's folder; of one that was ``removed``, wherever it lies."""
 
+    def turn(self, folder: str) -> bool:
+        """Under the user's lock: give them a fresh key where one is due; true while files may be under an older one."""
+
+    def settle(self, folder: str) -> None:
+        """Under the user's lock: destroy all keys of a user but the newest."""
+
     def destroy(self, folder: str) -> None:
         """Destroy the key of a user who is being removed: no copy of their files can be read from now on."""
 
@@ -133,6 +139,13 @@ class NoKeys:
     def cipher(self, folder: str, *, removed: bool = False) -> Cipher:
         """Return the cipher that changes nothing."""
         return PLAIN
+
+    def turn(self, folder: str) -> bool:
+        """There is none."""
+        return False
+
+    def settle(self, folder: str) -> None:
+        """There is none."""
 
     def destroy(self, folder: str) -> None:
         """There is none."""

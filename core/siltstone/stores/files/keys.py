@@ -3,55 +3,33 @@
 ::
 
     KEYS/
-      MASTER             the store key, wrapped by the master key, and how that is made of a passphrase
+      MASTER             the store key, see ``masterkey``
       LOCK               taken while a key is added or ``MASTER`` replaced
       ab/<key id>        the key of one user, wrapped by the store key
     users/ab/<name>/
       KEY                the ids of the user's keys, the one to seal with first
 
-Another master key means another ``MASTER`` and nothing else. Without the file of a user's key, every copy of what
-they had is noise. A wrapped key is bound to its id and to the name of the user's folder.
+Without the file of a user's key, every copy of what they had is noise. A wrapped key is bound to its id and to the
+name of the user's folder.
 """
 
 from __future__ import annotations
 
 import os
-import unicodedata
-from base64 import b64decode
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
-from ...errors import ConfigurationError, DecryptionError, StoreCorruptedError
-from . import disk, twofold
+from ...errors import StoreCorruptedError
+from . import disk, masterkey, twofold
 from .cipher import Cipher, missing
-from .crypto import KEY_SIZE, Box, Held, Sealed, stretched
+from .crypto import KEY_SIZE, Box, Held, Sealed
 from .lock import FileLock
+from .masterkey import StoreKey
 from .storefile import KEYS as FOLDER
 
 POINTER: Final = "KEY"
-_MASTER: Final = "MASTER"
-_SCRYPT: Final = {"n": 1 << 15, "r": 8, "p": 3}
-"""What OWASP's password storage cheat sheet asks for, in 32 MB."""
-_MOST_MEMORY: Final = 1 << 30
 _LOCK_TIMEOUT: Final = 10.0
-
-
-@dataclass(frozen=True)
-class _Master:
-    """What ``MASTER`` says: how a passphrase is stretched, and ids and keys to wrap users' keys with, newest first."""
-
-    seen: tuple[int, ...]
-    stretch: Mapping[str, Any] | None
-    ids: tuple[str, ...]
-    keys: tuple[bytes, ...]
-    damaged: bool
-
-    def wrap(self, key: bytes, id: str, name: str) -> dict[str, str]:
-        return {"key": Box(self.keys[:1]).seal(key, _bound(id, name)).hex()}
-
-    def unwrap(self, document: Mapping[str, Any], id: str, name: str) -> bytes | None:
-        return Box(self.keys).open(bytes.fromhex(document["key"]), _bound(id, name))
 
 
 class KeyFolder:
@@ -63,31 +41,45 @@ class KeyFolder:
         Raises ``DecryptionError`` for a wrong key, ``StoreCorruptedError`` where ``MASTER`` is damaged or gone.
         """
         self.root = root
-        path = os.path.join(root, FOLDER, _MASTER)
-        document, _, _ = _read_master(path)
-        self._key = _master_key(key, document["scrypt"], path)
-        self._master = _unlocked(path, self._key)
-        self.store: Cipher = Sealed(KeysOfStore(self))
+        self._known = masterkey.unlock(root, key)
+        self.store: Cipher = Sealed(_KeysOfStore(self))
 
     @classmethod
     def create(cls, root: str, key: bytes | str) -> KeyFolder:
         """Make the keys of a new store. Needs the store's lock."""
-        path = os.path.join(root, FOLDER, _MASTER)
-        stretch = None if isinstance(_given(key), bytes) else {"salt": os.urandom(16).hex(), **_SCRYPT}
-        master = _master_key(key, stretch, path)
+        store_key = masterkey.fresh(key)
         disk.make_folder(os.path.join(root, FOLDER))
-        _write_master(path, master, stretch, [(os.urandom(8).hex(), os.urandom(KEY_SIZE))])
+        masterkey.write(root, store_key)
         return cls(root, key)
 
     def check(self, root: str, key: bytes | str | None) -> None:
         """Raise ``DecryptionError`` unless the key opens the store."""
         if key is None:
             raise missing(root)
-        KeyFolder(root, key)
+        masterkey.unlock(self.root, key)
 
     def health(self) -> tuple[str, ...]:
         """Return what was found damaged."""
-        return (f"{FOLDER}/{_MASTER}: one of its two copies is damaged",) if self._master.damaged else ()
+        return (f"{FOLDER}/{masterkey.NAME}: one of its two copies is damaged",) if self._known.damaged else ()
+
+    def newest(self) -> StoreKey:
+        """Return the store key to wrap and seal with, whatever other processes did."""
+        return self._known if masterkey.ids(self.root) == self._known.ids else self._renewed()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold ``LOCK``; a user's may be held already."""
+        with FileLock(os.path.join(self.root, FOLDER, "LOCK")).held(_LOCK_TIMEOUT):
+            yield
+
+    def replace(self, store_key: StoreKey) -> None:
+        """Put another ``MASTER`` in the place of the present one. Needs ``LOCK``."""
+        masterkey.write(self.root, store_key)
+        self._known = store_key
+
+    def _renewed(self) -> StoreKey:
+        self._known = masterkey.again(self.root, self._known)
+        return self._known
 
     # --- the store's own secret
 
@@ -98,7 +90,7 @@ class KeyFolder:
     def secret(self, document: Mapping[str, Any]) -> bytes:
         """Return the secret that ``STORE`` holds sealed."""
         sealed = bytes.fromhex(document["sealed"])
-        found = Box(self._master.keys).open(sealed, b"secret") or Box(self._renewed().keys).open(sealed, b"secret")
+        found = Box(self._known.keys).open(sealed, b"secret") or Box(self._renewed().keys).open(sealed, b"secret")
         if found is None:
             raise StoreCorruptedError(
                 f"{self.root}: STORE and {FOLDER} are not of one store; nothing was changed: restore both as they were"
@@ -109,17 +101,46 @@ class KeyFolder:
 
     def cipher(self, folder: str, *, removed: bool = False) -> Cipher:
         """Return the cipher of a user's folder."""
-        return Sealed(KeysOfUser(self, folder, removed=removed))
+        return Sealed(_KeysOfUser(self, folder, removed=removed))
 
-    def destroy(self, folder: str) -> None:
-        """Destroy the keys that a folder names; on disk when it returns."""
+    def named(self, folder: str) -> tuple[str, ...]:
+        """Return the ids of a folder's keys, the newest first; none where it has none yet."""
         try:
             document, _ = twofold.read(os.path.join(folder, POINTER))
         except FileNotFoundError:
-            return
+            return ()
         if document is None:
-            raise StoreCorruptedError(f"{folder}/{POINTER} is damaged in both copies: its key is not known")
-        self.drop(document["keys"])
+            raise _lost(os.path.join(folder, POINTER))
+        return tuple(document["keys"])
+
+    def add(self, folder: str) -> None:
+        """Give a folder another key, to be sealed with from now on. Needs the user's lock; on disk when it returns."""
+        name, id = os.path.basename(folder), os.urandom(16).hex()
+        with self.locked():
+            disk.make_folder(os.path.dirname(self._path(id)))
+            twofold.write(self._path(id), self.newest().wrap(os.urandom(KEY_SIZE), _bound(id, name)))
+            self._name(folder, [id, *self.named(folder)])
+
+    def turn(self, folder: str) -> bool:
+        """Give a user a fresh key, unless the newest of theirs is of the newest store key; false if it is the only one.
+
+        Needs the user's lock.
+        """
+        ids = self.named(folder)
+        if not ids or self.wrapped_by(ids[0]) != self.newest().ids[0]:
+            self.add(folder)
+            return True
+        return len(ids) > 1
+
+    def settle(self, folder: str) -> None:
+        """Destroy all keys of a user but the newest: nothing is sealed with them any more. Needs the user's lock."""
+        newest, *older = self.named(folder)
+        self._name(folder, [newest])
+        self.drop(older)
+
+    def destroy(self, folder: str) -> None:
+        """Destroy the keys that a folder names; on disk when it returns."""
+        self.drop(self.named(folder))
 
     def drop(self, ids: Iterable[str]) -> None:
         """Remove keys for good."""
@@ -129,52 +150,42 @@ class KeyFolder:
                 disk.unlink(path)
                 disk.sync_folder(os.path.dirname(path))
 
-    def draw(self, name: str) -> str:
-        """Make a key for the folder of a name; return its id. On disk when it returns."""
-        id = os.urandom(16).hex()
-        lock = FileLock(os.path.join(self.root, FOLDER, "LOCK"))
-        lock.acquire(_LOCK_TIMEOUT)
+    def all(self) -> Iterator[str]:
+        """Yield the ids of all users' keys, and the names of what killed processes left of some."""
+        folder = os.path.join(self.root, FOLDER)
+        for group in disk.names(folder):
+            if len(group) == 2:
+                yield from disk.names(os.path.join(folder, group))
+
+    def wrapped_by(self, id: str) -> str | None:
+        """Return the id of the store key that a user's key was wrapped by; ``None`` where it is not there."""
         try:
-            wrapped = self.newest().wrap(os.urandom(KEY_SIZE), id, name)
-            disk.make_folder(os.path.dirname(self._path(id)))
-            twofold.write(self._path(id), wrapped)
-        finally:
-            lock.release()
-        return id
+            document, _ = twofold.read(self._path(id))
+        except FileNotFoundError:
+            return None
+        if document is None:
+            raise _lost(self._path(id))
+        return str(document["by"])
 
     def find(self, id: str, name: str) -> tuple[bytes, bool]:
         """Return a user's key, and whether a copy of it is damaged. Raises ``FileNotFoundError``."""
         path = self._path(id)
         document, damaged = twofold.read(path)
         if document is None:
-            raise StoreCorruptedError(
-                f"{path} is damaged in both copies, and nothing of one user can be read without it; nothing was "
-                "changed, the other users are safe: put this file back from your copy of KEYS"
-            )
-        key = self._master.unwrap(document, id, name) or self._renewed().unwrap(document, id, name)
+            raise _lost(path)
+        key = self._known.unwrap(document, _bound(id, name)) or self._renewed().unwrap(document, _bound(id, name))
         if key is None:
             raise StoreCorruptedError(f"{path} is not a key of {name}; nothing was changed: put it back as it was")
         return key, damaged
 
+    def _name(self, folder: str, ids: list[str]) -> None:
+        twofold.write(os.path.join(folder, POINTER), {"name": os.path.basename(folder), "keys": ids})
+
     def _path(self, id: str) -> str:
         return os.path.join(self.root, FOLDER, id[:2], id)
 
-    # --- the master key
 
-    def newest(self) -> _Master:
-        """Return a state whose first key is the one to wrap with, whatever other processes did."""
-        path = os.path.join(self.root, FOLDER, _MASTER)
-        document, _, seen = _read_master(path)
-        if seen != self._master.seen and tuple(id for id, _ in document["keys"]) != self._master.ids:
-            return self._renewed()
-        return self._master
-
-    def _renewed(self) -> _Master:
-        self._master = _unlocked(os.path.join(self.root, FOLDER, _MASTER), self._key)
-        return self._master
-
-
-class KeysOfStore:
+class _KeysOfStore:
     """The store key, for what belongs to no user. See ``crypto.UserKeys``."""
 
     def __init__(self, keys: KeyFolder) -> None:
@@ -182,8 +193,8 @@ class KeysOfStore:
 
     def renewed(self, token: object) -> Held | None:
         """Return the keys as they are now, or ``None`` if they still are those of the token."""
-        master = self._keys.newest()
-        return None if master.ids == token else (master.ids, Box(master.keys))
+        store_key = self._keys.newest()
+        return None if store_key.ids == token else (store_key.ids, Box(store_key.keys))
 
     drawn = renewed
 
@@ -192,7 +203,7 @@ class KeysOfStore:
         return self._keys.health()
 
 
-class KeysOfUser:
+class _KeysOfUser:
     """The keys of one user's folder, as it names them. See ``crypto.UserKeys``."""
 
     def __init__(self, keys: KeyFolder, folder: str, *, removed: bool) -> None:
@@ -221,8 +232,7 @@ class KeysOfUser:
         held = self.renewed(object())
         assert held is not None
         if held[1] is None:
-            name = os.path.basename(self._folder)
-            twofold.write(self._path, {"name": name, "keys": [self._keys.draw(name)]})
+            self._keys.add(self._folder)
             held = _seen(self._path), self._box()
         return held
 
@@ -236,10 +246,7 @@ class KeysOfUser:
         except FileNotFoundError:
             return None  # removed meanwhile
         if document is None:
-            raise StoreCorruptedError(
-                f"{self._path} is damaged in both copies, and nothing of this user can be read without it; nothing was "
-                "changed, the other users are safe: restore this file"
-            )
+            raise _lost(self._path)
         name = document["name"]
         if not self._removed and name != os.path.basename(self._folder):
             raise StoreCorruptedError(f"{self._folder} is the folder {name}; nothing was changed: move it back")
@@ -260,6 +267,13 @@ class KeysOfUser:
         return Box(found) if found else None
 
 
+def _lost(path: str) -> StoreCorruptedError:
+    return StoreCorruptedError(
+        f"{path} is damaged in both copies, and nothing of one user can be read without it; nothing was changed, the "
+        f"other users are safe: put this file back ({FOLDER} from your copy of it, the rest from a backup)"
+    )
+
+
 def _seen(path: str) -> tuple[int, ...] | None:
     try:
         found = disk.status(path)
@@ -277,72 +291,3 @@ def _has_documents(folder: str) -> bool:
 
 def _bound(id: str, name: str) -> bytes:
     return f"user key {id} {name}".encode()
-
-
-# --- MASTER
-
-
-def _read_master(path: str) -> tuple[dict[str, Any], bool, tuple[int, ...]]:
-    seen = _seen(path)
-    if seen is None:
-        raise StoreCorruptedError(
-            f"{path} is missing, and nothing in the store can be read without it; nothing was changed: put the folder "
-            f"{FOLDER} back (a backup of the store does not hold it)"
-        )
-    document, damaged = twofold.read(path)
-    if document is None:
-        raise StoreCorruptedError(
-            f"{path} is damaged in both copies, and nothing in the store can be read without it; nothing was changed: "
-            f"put it back from your copy of {FOLDER}"
-        )
-    return document, damaged, seen
-
-
-def _unlocked(path: str, master: bytes) -> _Master:
-    document, damaged, seen = _read_master(path)
-    ids = tuple(id for id, _ in document["keys"])
-    keys = [Box([master]).open(bytes.fromhex(sealed), f"store key {id}".encode()) for id, sealed in document["keys"]]
-    if None in keys:
-        raise DecryptionError(f"this is not the key of {os.path.dirname(os.path.dirname(path))}; nothing was changed")
-    return _Master(seen, document["scrypt"], ids, tuple(key for key in keys if key is not None), damaged)
-
-
-def _write_master(
-    path: str, master: bytes, stretch: Mapping[str, Any] | None, keys: Iterable[tuple[str, bytes]]
-) -> None:
-    sealed = [[id, Box([master]).seal(key, f"store key {id}".encode()).hex()] for id, key in keys]
-    twofold.write(path, {"format": 1, "scrypt": stretch, "keys": sealed})
-
-
-def _master_key(key: bytes | str, stretch: Mapping[str, Any] | None, path: str) -> bytes:
-    """Return 32 bytes of what the user gave."""
-    given = _given(key)
-    if isinstance(given, bytes):
-        if stretch is not None:
-            raise DecryptionError(f"{path} was made with a passphrase, and 32 bytes were given; nothing was changed")
-        return given
-    if stretch is None:
-        raise DecryptionError(f"{path} was made with 32 bytes, and a passphrase was given; nothing was changed")
-    if 128 * stretch["n"] * stretch["r"] > _MOST_MEMORY:
-        raise StoreCorruptedError(f"{path} asks for {stretch['n']} rounds of scrypt; nothing was changed: restore it")
-    return stretched(given.encode(), **{**stretch, "salt": bytes.fromhex(stretch["salt"])})
-
-
-def _given(key: bytes | str) -> bytes | str:
-    """Return 32 bytes, or a passphrase in one spelling. ``base64:`` and ``hex:`` before a text mean bytes."""
-    if isinstance(key, str):
-        scheme, colon, rest = key.partition(":")
-        if colon and scheme in ("base64", "hex"):
-            try:
-                key = bytes.fromhex(rest) if scheme == "hex" else b64decode(rest, validate=True)
-            except ValueError as exc:
-                raise ConfigurationError(f"the key is not {scheme}: nothing was opened") from exc
-        elif not key:
-            raise ConfigurationError("the key is empty: nothing was opened")
-        else:
-            return unicodedata.normalize("NFKC", key)
-    if len(key) != KEY_SIZE:
-        raise ConfigurationError(
-            f"a key in bytes has {KEY_SIZE}, not {len(key)}: nothing was opened; a str is taken as a passphrase"
-        )
-    return bytes(key)

@@ -311,6 +311,17 @@ class Log:
         introduced = {"user": self._user_id, "segment": segment, "born": self.born}
         return orjson.dumps(introduced | ({"pass": passes} if passes else {}))
 
+    def check(self, number: int) -> bool:
+        """Return whether all of a segment checks, and note what does not. O(bytes of the segment)."""
+        segment = self._segments[number]
+        pieces = scan(segment.file.read(0, segment.end), cipher=self._cipher)
+        self._note_damage(segment, [piece for piece in pieces if isinstance(piece, Damage)])
+        return number not in self.damaged()
+
+    def _note_damage(self, segment: Segment, damage: Sequence[Damage]) -> None:
+        found = [(os.path.basename(segment.file.path), piece.start, piece.end) for piece in damage]
+        self.damage += [piece for piece in found if piece not in self.damage]
+
     def rewrite(self, number: int, drop: Set[int]) -> tuple[Segment, list[tuple[int, int]]]:
         """Write a segment anew without some frames and without damage, to be passed to ``install``.
 
@@ -336,8 +347,7 @@ class Log:
                     yield piece
 
         changes = decide(frames())
-        found = [(os.path.basename(segment.file.path), piece.start, piece.end) for piece in damage]
-        self.damage += [piece for piece in found if piece not in self.damage]
+        self._note_damage(segment, damage)
         if not changes:
             self._dead.pop(segment.number, None)  # less was dead than it seemed
         return self._draft(segment, end, changes) if changes and not damage else None
