@@ -9,17 +9,17 @@ from typing import Annotated
 import typer
 
 from ..errors import ConfigurationError
-from ..opening import KEY_VARIABLE
 from .options import DEFAULT_STORE, AsJson, StoreAt
 from .output import note, progress, write_json
 
+_VARIABLE = "SILTSTONE_KEY"
 KeyFile = Annotated[
     Path | None,
     typer.Option(
         "--key-file",
         metavar="FILE",
         envvar="SILTSTONE_KEY_FILE",
-        help=f"The store's key, in place of ${KEY_VARIABLE}: a passphrase, or base64:… or hex:… of 32 bytes.",
+        help=f"The store's key, in place of ${_VARIABLE}: a passphrase, or base64:… or hex:… of 32 bytes.",
     ),
 ]
 
@@ -27,7 +27,7 @@ KeyFile = Annotated[
 def use_key_file(path: Path | None) -> None:
     """Let the commands of this process open stores with the key in a file."""
     if path is not None:
-        os.environ[KEY_VARIABLE] = _read(path)
+        os.environ[_VARIABLE] = _read(path)
 
 
 def rekey(
@@ -54,7 +54,7 @@ def rekey(
     if same_key and (new_key_file is not None or not data_keys):
         raise typer.BadParameter("--same-key goes with --data-keys, and without --new-key-file")
     key = None
-    if not os.environ.get(KEY_VARIABLE):
+    if not os.environ.get(_VARIABLE):
         key = typer.prompt("Present key", hide_input=True, err=True)
     new = None
     if not same_key:
