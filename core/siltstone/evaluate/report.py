@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import InvalidInputError
+from ..text.tokenize import VERSION
 from .files import read_json
 from .metrics import Interval, Judged, interval, paired
 from .run import Evidence, Run
@@ -130,6 +131,7 @@ def to_json(run: Run) -> dict[str, Any]:
         "embedder": run.embedder,
         "reranker": run.reranker,
         "how": run.how,
+        "terms": VERSION,
         "figures": {row.category: {"questions": row.questions, **_plain(row.figures)} for row in by_category(run)},
         "cost": asdict(cost(run)),
         "budgets": [asdict(row) for row in by_budget(run)],

@@ -1,7 +1,8 @@
 """Text to search terms, for every language at once.
 
 Words are NFKC-normalised, casefolded, stripped of accents and stemmed by their script; scripts written without
-spaces give characters *and* pairs of characters; numbers, dates and emoji are terms. The rules look at one word at a
+spaces give characters *and* pairs of characters, and longer Chinese words where a dictionary is installed; numbers,
+dates and emoji are terms. The rules look at one word at a
 time, never at the text around it, so that a question and a memory always agree.
 """
 
@@ -17,10 +18,11 @@ from typing import Final
 
 import snowballstemmer
 
+from .chinese_words import DICTIONARY, longer_words
 from .words import CHINESE_MONTHS, IRREGULAR, MONTH_ABBREVIATIONS, MONTHS, STOP_BIGRAMS, STOP_CHARACTERS, STOP_WORDS
 
-VERSION: Final = 3
-"""Changes with every rule: an index of another version is rebuilt."""
+VERSION: Final = 3 if DICTIONARY is None else f"3, {DICTIONARY}"
+"""Changes with every rule and dictionary: an index of another version is rebuilt."""
 
 MAX_WORD: Final = 64
 """Longer words (encoded data, mostly) are known by their first 64 characters."""
@@ -116,6 +118,7 @@ def _terms_of_run(run: str) -> Iterator[str]:
     for gram in _grams(run):
         yield shared.setdefault(gram, gram)
     yield from _months(run)
+    yield from longer_words(run)
 
 
 @lru_cache(maxsize=_KEPT)
