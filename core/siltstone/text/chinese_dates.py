@@ -193,7 +193,7 @@ RULES: Final = (
     _rule(rf"{_NUM}{_UNIT}(?:之?后|以后|之?後)", _from_now),
     _rule(rf"(?:最近|过去|過去|近|这|前)(?:的)?{_NUM}{_UNIT}(?:里|内|以来|来)?", _within),
     _rule("(?P<name>" + "|".join(sorted(_DAYS, key=len, reverse=True)) + ")", _near_day),
-    _rule(r"(?:^|(?<=[\s，。、！？,.!?在到从自是]))年(?=[初底末])", lambda match, now: [year(now, now.year)]),
+    _rule(r"(?:^|(?<=[\s，。、！？,.!?在到从自是]))年(?=初)", lambda match, now: [year(now, now.year)]),
     _rule(_WHICH_YEAR, _year),
     _rule("最近|近来|近日|前阵子|前段时间|这阵子|这段时间", _days(-30, 31, 0.5)),
 )
