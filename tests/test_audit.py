@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from siltstone.protocols import Refusal
 from siltstone.stores.files import auditfile
 from siltstone.stores.files.auditfile import Deed
 from siltstone.stores.folder import FolderStore
-from siltstone.upkeep import audit
+from siltstone.upkeep import audit, verify
 from writers import PROCESSES, remove_until
 
 SECRET = "heliotrope-蓝鹊"
@@ -111,3 +112,14 @@ def test_the_command_lists_the_audit(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "forget" in capsys.readouterr().out
     with pytest.raises(NotFoundError):
         audit(tmp_path / "nothing")
+
+
+def test_a_migration_has_a_line(tmp_path: Path) -> None:
+    """A store of an older format that is opened for writing notes once that it was brought to the present one."""
+    store = tmp_path / "store"
+    shutil.copytree(Path(__file__).parent / "fixtures" / "format-1" / "store", store)
+    for _ in range(2):
+        FolderStore(store).close()
+    (entry,) = (entry for entry in audit(store) if entry.action == "migrate")
+    assert entry.counts["from"] == 1
+    assert verify(store, repair=True).is_sound  # git does not keep the modes

@@ -42,12 +42,12 @@ from ..errors import (
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from . import quarantine
-from .files import auditfile, disk, restored, storefile
+from .files import auditfile, disk, mounts, restored, storefile
 from .files.auditfile import Deed
 from .files.cipher import Keys
 from .files.lock import FileLock
 from .files.log import Vanished, read_header, read_user, refused_in
-from .files.storefile import StoreFile
+from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
 from .migrations.run import migrate
 from .reading import ReadingStore, check_user_id, counts, same_space
@@ -109,12 +109,16 @@ class FolderStore(ReadingStore):
         self._rules = Rules(
             self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
         )
+        before = storefile.document(self._root)["format"]
         migrate(self._root, writable=not read_only, lock_timeout=lock_timeout)
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None
         self._settings()  # raises what is wrong with it
         if not read_only:
+            mounts.check(self._root)
+            if before != FORMAT:
+                self._note_migration(before)
             self._empty_trash()
             self._finish_removals()
         _stores.add(self)
@@ -406,6 +410,11 @@ class FolderStore(ReadingStore):
                 left.append(exc)
         self._left = left
 
+    def _note_migration(self, before: int) -> None:
+        key = auditfile.key_of("migrate", self._settings().identity, FORMAT)
+        deed = Deed("migrate", counts={"from": before, "to": FORMAT}, key=key)
+        auditfile.append(self._root, [deed], self._keys, durable=True, timeout=self._rules.lock_timeout)
+
     def _note_erasure(self, folder: str, user_id: str | None) -> None:
         cipher = self._keys.cipher(folder, removed=True)
         header, refused, documents = None, set[str](), 0
@@ -503,7 +512,9 @@ def _prepare(root: str, key: bytes | str | None, *, create: bool) -> Keys:
     try:
         if storefile.exists(root):
             return storefile.unlock(root, key)
-        return storefile.create(root, StoreFile(secrets.token_bytes(16)), key)
+        keys = storefile.create(root, StoreFile(secrets.token_bytes(16)), key)
+        auditfile.write(root, [], keys)
+        return keys
     finally:
         lock.release()
 

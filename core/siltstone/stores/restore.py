@@ -55,6 +55,7 @@ def put_back(
     origin = manifest.origin(source)
     if origin is None:
         raise NotFoundError(f"{source} holds no whole backup; nothing was changed")
+    _check_kind(root, origin)
     keys = storefile.unlock(root, key, sealed=origin.sealed)
     knew = _check_place(root, origin, keys)
     building, lock = os.path.join(root, _BUILDING), FileLock(os.path.join(root, "LOCK"))
@@ -80,6 +81,21 @@ def put_back(
     return RestoreReport(source, root, time_of(origin.at), users, outcome.forgotten, erased, unreadable, knew)
 
 
+def _check_kind(root: str, origin: Origin) -> None:
+    """Raise ``ConfigurationError`` where a plain backup meets an encrypted store, or reversely."""
+    if storefile.exists(root):
+        with suppress(StoreCorruptedError):
+            if ("sealed" in storefile.document(root)) != origin.sealed:
+                raise _elsewhere(root)
+
+
+def _elsewhere(root: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{root} holds something else than the store that was backed up; nothing was changed: "
+        "restore to an empty folder, or to the store's own place"
+    )
+
+
 def _check_place(root: str, origin: Origin, keys: Keys) -> str:
     """Return what is known there of the time since the backup. Raises ``ConfigurationError`` for any other place."""
     if os.path.exists(root) and not os.path.isdir(root):
@@ -90,15 +106,11 @@ def _check_place(root: str, origin: Origin, keys: Keys) -> str:
     knew, found = "audit", auditfile.identity(root, keys)
     if storefile.exists(root):
         with suppress(StoreCorruptedError):  # the audit names it too
-            sealed = "sealed" in storefile.document(root)
-            knew, found = "store", storefile.read(root, keys).identity if sealed == origin.sealed else None
+            knew, found = "store", storefile.read(root, keys).identity
     if found is None and restored.is_pending(root):
         found = storefile.read(os.path.join(root, restored.FOLDER), keys).identity
     if found != origin.store:
-        raise ConfigurationError(
-            f"{root} holds something else than the store that was backed up; nothing was changed: "
-            "restore to an empty folder, or to the store's own place"
-        )
+        raise _elsewhere(root)
     if any(isinstance(piece, Damage) for piece in auditfile.pieces(root, keys)):
         raise StoreCorruptedError(
             f"{root}/{auditfile.NAME} is damaged, so that what was forgotten since the backup is not known in full; "

@@ -55,10 +55,8 @@ def append(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: b
 
 
 def write(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bool = True) -> None:
-    """The same under the store's lock."""
+    """The same under the store's lock. Without deeds it makes the file, which names the store from then on."""
     packed = [(deed.key, _packed(deed)) for deed in deeds]
-    if not packed:
-        return
     keys.store.ready()
     file = File(os.path.join(root, NAME), write=True, create=True)
     end = _mended_end(file)
@@ -66,6 +64,8 @@ def write(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bo
         packed.insert(0, (0, orjson.dumps({"audit": storefile.read(root, keys).identity})))
         if durable:
             disk.sync_folder(root)
+    elif not packed:
+        return
     lines = b"".join(frame(number, keys.store.seal_document(number, line), True) for number, line in packed)
     if end and file.read(end - 1, 1) != b"\n":
         lines = b"\n" + lines  # damage is no torn write: it stays, and lines go on behind it
