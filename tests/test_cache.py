@@ -120,6 +120,18 @@ def test_a_cache_is_written_while_the_store_grows(tmp_path: Path) -> None:
     assert len(again.messages("u", "s")) == 2_200
 
 
+def test_a_cache_written_when_a_segment_was_full_is_used(tmp_path: Path) -> None:
+    """The next segment, begun and still empty, does not keep a store from opening from its cache."""
+    store = FolderStore(tmp_path, durability="os", segment_size=50_000)
+    while store.stats("u").bytes.get("documents", 0) < 50_000:
+        store.commit("u", [said(f"m{n}-{store.revision('u')}", f"text {n}", minute=n) for n in range(20)])
+    store.close()
+    assert len(list(tmp_path.rglob("docs.*"))) == 2
+    again = FolderStore(tmp_path, segment_size=50_000)
+    assert again.stats("u").messages > 300
+    assert again._users["u"]._kept == again.stats("u").messages
+
+
 def test_a_damaged_cache_is_not_used(tmp_path: Path) -> None:
     """Any flipped bit or cut makes it as if it were not there."""
     filled(tmp_path).close()

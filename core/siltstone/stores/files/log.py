@@ -120,9 +120,9 @@ class Log:
                 return False
             if segment.file.size < end:
                 return False
-            header = parse(segment.file.read(0, 1 << 12), cipher=self._cipher)
+            header = parse(segment.file.read(0, 1 << 14), cipher=self._cipher)
             introduced = {} if header is None else orjson.loads(header.document)
-            if (introduced.get("born"), introduced.get("pass", 0)) != (state["born"], passes):
+            if end and (introduced.get("born"), introduced.get("pass", 0)) != (state["born"], passes):
                 return False
             segment.end, segment.sealed, segment.ragged = end, sealed or number != newest, ragged
             segment.passes = passes
