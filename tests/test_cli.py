@@ -409,3 +409,21 @@ def test_an_encrypted_store_takes_its_key_from_a_file(
     assert "heliotrope" in sh("--key-file", str(new), "search", "word").out
     assert sh("rekey", "--same-key").code == 2
     assert sh("--key-file", str(tmp_path / "none"), "stats").code == 1
+
+
+def told_long_ago(sh: Shell, text: str) -> None:
+    """Store what was said in a conversation that is over."""
+    with TieredMemory.open(sh.store) as memory:
+        memory.add([("user", text)], session_id="s", created_at="2024-05-08T12:00:00+00:00")
+
+
+def test_consolidate_says_what_it_does_and_why(sh: Shell) -> None:
+    """A dry run and a run print the same rows, a second run has nothing to do, and stats count what came of it."""
+    told_long_ago(sh, "I live in Lisbon.")
+    planned = sh("consolidate", "--dry-run", "--json").json
+    assert (planned["dry_run"], [row["action"] for row in planned["rows"]]) == (True, ["digest", "add"])
+    assert "I live in Lisbon" in sh("consolidate", "--dry-run").out
+    assert sh("consolidate", "--json").json["rows"] == planned["rows"]
+    assert sh("consolidate").out == "nothing is due\n"
+    counted = sh("stats", "--json").json
+    assert (counted["kinds"]["profile"], counted["jobs"], counted["dead_letters"]) == (1, {}, [])

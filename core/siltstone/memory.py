@@ -16,6 +16,7 @@ from .importers.source import Source
 from .lifecycle.forget import forget
 from .lifecycle.history import history
 from .lifecycle.reembed import reembed
+from .lifecycle.state import state
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
 from .models.languages import LanguageWatch
@@ -631,6 +632,7 @@ class TieredMemory:
         """Return counts, sizes and the state of the queue."""
         engine = self._open_engine()
         counts = engine.store.stats(self._user_id)
+        consolidation = state(engine.store, self._user_id, engine.counter)
         return Stats(
             user_id=self._user_id,
             location=engine.store.location,
@@ -642,8 +644,11 @@ class TieredMemory:
             bytes=counts.bytes,
             embedder=engine.embedder.name,
             revision=engine.store.revision(self._user_id),
-            last_error=engine.vectors.last_error,
+            last_error=engine.vectors.last_error or engine.worker.last_error,
             health=counts.health,
+            jobs=consolidation.jobs,
+            dead_letters=consolidation.dead_letters,
+            compression=consolidation.compression,
         )
 
     def flush(self, timeout: float | None = None) -> None:

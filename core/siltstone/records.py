@@ -327,7 +327,9 @@ class Stats:
 
     Counts are of live rows; ``bytes`` is on-disk size by part; ``embedder`` names the model of the store;
     ``pending_vectors`` counts texts that cannot be found by meaning yet; ``last_error`` is the embedder's last
-    failure, if any; ``health`` lists what was repaired or quarantined.
+    failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts spans of conversation that a
+    model is at work on (``leased``), that wait after a failure, and that are ``dead``, with a line for each of these in
+    ``dead_letters``. ``compression`` is tokens of messages per token of their summaries.
     """
 
     user_id: str
@@ -342,6 +344,9 @@ class Stats:
     revision: str
     last_error: str | None = None
     health: tuple[str, ...] = ()
+    jobs: Mapping[str, int] = field(default_factory=dict)
+    dead_letters: tuple[str, ...] = ()
+    compression: float | None = None
 
 
 def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | None:

@@ -15,6 +15,7 @@ import typer
 from .._version import __version__
 from ..errors import SiltstoneError
 from .bench import bench
+from .consolidate import consolidate
 from .demo import demo
 from .keys import KeyFile, rekey, use_key_file
 from .read import context, search, sessions, show, stats
@@ -30,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-OF_A_USER = (demo, add, remember, search, context, sessions, show, stats, forget, export, import_)
+OF_A_USER = (demo, add, remember, search, context, sessions, show, stats, forget, consolidate, export, import_)
 OF_A_STORE = (reembed, verify, backup, restore, rekey, audit)
 for command in (*OF_A_USER, *OF_A_STORE, bench):
     app.command(command.__name__.rstrip("_"))(command)

@@ -14,6 +14,7 @@ from ..text.sentences import sentences
 from ..tiers.policy import Policy
 from .signals import corrects, implied
 from .spans import Span, hashed, said_at
+from .state import SOURCE_TOKENS
 
 TOPIC: Final = " · "
 """Stands between subject and attribute in the topic of a record: ``user · home``."""
@@ -44,6 +45,7 @@ def summary_of(span: Span, digest: Digest, *, user_id: str, now: datetime) -> Re
         stored_at=now,
         made_by=digest.made_by,
         flags=digest.flags,
+        metadata={SOURCE_TOKENS: span.tokens},
     )
 
 
