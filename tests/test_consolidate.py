@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from siltstone import Settings, TieredMemory
+from siltstone import Message, Settings, TieredMemory
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 
 TALK = [
@@ -140,3 +140,27 @@ def test_forgetting_a_message_remakes_its_digest(memory: TieredMemory, clock: Fr
     covered = {id for record in memory.records(kinds="summary") for id in record.source_ids}
     assert memory.consolidate().rows == ()
     assert covered <= set(ids)
+
+
+@pytest.mark.parametrize("by", ["update", "add"])
+def test_a_changed_message_is_digested_anew(memory: TieredMemory, clock: FrozenClock, by: str) -> None:
+    """What was made of a message goes when its text changes, and the next run makes it of the new text."""
+    told = [
+        Message("user", "I live in Lisbon. I have a dog named Rex.", id="m1"),
+        Message("assistant", "Nice!", id="m2"),
+    ]
+    memory.add([*told, *TALK[2:]], session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    note = memory.remember("she keeps a dog", source_ids=["m1"])
+    if by == "update":
+        memory.update("m1", text="I live in Porto. I have a dog named Rex.")
+    else:
+        changed = Message("user", "I live in Porto. I have a dog named Rex.", id="m1")
+        memory.add([changed], session_id="s", on_conflict="update")
+    assert not any("Lisbon" in text for _, text in derived(memory))
+    memory.consolidate()
+    assert ("profile", "I live in Porto") in derived(memory)
+    assert ("profile", "I have a dog named Rex") in derived(memory)
+    assert memory.get(note) is not None
+    assert memory.consolidate().rows == ()

@@ -16,6 +16,7 @@ from .importers.source import Source
 from .lifecycle.forget import forget
 from .lifecycle.history import history
 from .lifecycle.reembed import reembed
+from .lifecycle.remake import unmake
 from .lifecycle.state import state
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
@@ -36,6 +37,7 @@ from .records import (
     Record,
     SessionInfo,
     Stats,
+    message_id,
     to_datetime,
 )
 from .settings import Settings
@@ -319,6 +321,12 @@ class TieredMemory:
         )
         engine.vectors.resume(self._user_id)
         ids = engine.long_term.add(self._user_id, read, now=now, on_conflict=on_conflict)
+        if on_conflict == "update":
+            stored = engine.store.fetch(self._user_id, ids)
+            changed = [
+                s.record for s in stored if s is not None and s.record is not None and s.record.updated_at == now
+            ]
+            unmake(engine.store, self._user_id, [message_id(record.id) for record in changed])
         if engine.settings.worker:
             engine.worker.wake(self._user_id)
         self._keep_short(engine, ids)
@@ -400,7 +408,11 @@ class TieredMemory:
             changes["metadata"] = check_metadata(metadata, "the record")
         if not changes:
             raise InvalidInputError("update() was given nothing to change")
+        if text is not None:
+            unmake(engine.store, self._user_id, [message_id(id)])
         record = engine.long_term.update(self._user_id, id, changes, now=engine.clock.now())
+        if text is not None:
+            unmake(engine.store, self._user_id, [message_id(id)])
         self._keep_short(engine, record.source_ids if record.kind == "turn" else ())
         return record
 

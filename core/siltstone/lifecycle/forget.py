@@ -23,15 +23,15 @@ def forget(
     """
     targets = _targets(store, user_id, ids, where, everything)
     names = [id for s in targets for id in _names(s)]
-    derived, partial, hidden = _derived(store, user_id, names)
-    covering, marks = _covering(store, user_id, targets, partial)
+    derived, partial, hidden = derived_from(store, user_id, names)
+    digests, marks = covering(store, user_id, targets, partial)
     report = ForgetReport(
         messages=unique(s.message.id for s in targets if s.message is not None and s.message.id is not None),
         records=unique(
-            [s.record.id for s in targets if s.record is not None] + [r.id for r in (*derived, *partial, *covering)]
+            [s.record.id for s in targets if s.record is not None] + [r.id for r in (*derived, *partial, *digests)]
         ),
         derived=unique(record.id for record in derived),
-        partial=unique(record.id for record in (*partial, *covering)),
+        partial=unique(record.id for record in (*partial, *digests)),
         dry_run=dry_run,
     )
     if dry_run or not (report.messages or report.records or everything):
@@ -52,7 +52,7 @@ def _remove_late(store: Store, user_id: str, names: Sequence[str], report: Forge
     """
     gone = [*names, *report.derived, *report.partial]
     while True:
-        derived, partial, hidden = _derived(store, user_id, gone)
+        derived, partial, hidden = derived_from(store, user_id, gone)
         late = [record.id for record in (*derived, *partial)]
         if not late and not hidden:
             return report
@@ -110,7 +110,7 @@ def _silent_messages(store: Store, user_id: str, where: Where) -> Iterator[Messa
             yield message
 
 
-def _derived(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Record], list[Record], list[Record]]:
+def derived_from(store: Store, user_id: str, names: Sequence[str]) -> tuple[list[Record], list[Record], list[Record]]:
     """Follow ``source_ids`` from the ids of what goes.
 
     Return the records resting only on it, those resting partly on it, and those of a hidden kind.
@@ -141,7 +141,7 @@ def _copies(ids: Iterable[str]) -> list[Refusal]:
     return [Refusal(id=id) for id in ids]
 
 
-def _covering(
+def covering(
     store: Store, user_id: str, targets: Sequence[Stored], partial: Sequence[Record]
 ) -> tuple[list[Record], list[Record]]:
     """Return the digests that cover what derived records rested on beside the forgotten, and all that rests on them.
@@ -157,7 +157,7 @@ def _covering(
         for record in store.dependents(user_id, left)
         if record.kind in HIDDEN_KINDS or (record.kind == "summary" and record.made_by != "user")
     ]
-    derived, resting_partly, hidden = _derived(store, user_id, [record.id for record in digests])
+    derived, resting_partly, hidden = derived_from(store, user_id, [record.id for record in digests])
     found = [record for record in (*digests, *derived, *resting_partly) if record.id not in going]
     marks = [record for record in found if record.kind in HIDDEN_KINDS]
     return [record for record in found if record.kind not in HIDDEN_KINDS], [*marks, *hidden]
