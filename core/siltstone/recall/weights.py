@@ -45,9 +45,9 @@ PASSAGE: Final = {"turn": 0.3, "dense": 0.7}
 FEEDBACK: Final = 0.75
 """A passage is searched twice: its vector moves towards the mean of what was found best, by this much,"""
 FED_BACK: Final = 3
-"""from so many records. Without, R@5 is .622 and R@10 .723, with it .631 and .750 (means over three roundings of the
-int8 model, which alone move R@10 by .01); lexical shares of .3 to .35 and feedback of .5 to 1 are a plateau. On dialogues
-of our own it changes nothing. For questions it gives nothing.
+"""from so many records. Without, R@5 is .622 and R@10 .723, with it .631 and .750: means over three roundings of the
+int8 model, which alone move R@10 by .01. Lexical shares of .3 to .35 and feedback of .5 to 1 are a plateau. For
+questions it gives nothing.
 """
 
 BY_HAND: Final = {
