@@ -9,6 +9,7 @@ import sys
 import pytest
 
 HEAVY = {
+    "cryptography",
     "faiss",
     "httpx",
     "langchain",

@@ -78,3 +78,27 @@ def test_unknown_names_are_attribute_errors(adapter: str) -> None:
     module = __import__(adapter)
     with pytest.raises(AttributeError, match="no attribute 'Memory'"):
         module.Memory  # noqa: B018 - the access is the test
+
+
+def test_an_encrypted_store_needs_an_extra_and_a_plain_one_does_not() -> None:
+    """Without ``cryptography`` a key is refused with the line to paste, before a store is made; plain stores work."""
+    program = textwrap.dedent(
+        """
+        import os, sys, tempfile
+
+        sys.modules["cryptography"] = None
+        from siltstone import MissingDependencyError
+        from siltstone.stores.folder import FolderStore
+
+        folder = tempfile.mkdtemp()
+        try:
+            FolderStore(folder, key=bytes(32))
+        except MissingDependencyError as exc:
+            print(exc)
+        print(os.path.exists(os.path.join(folder, "STORE")))
+        FolderStore(folder).close()
+        """
+    )
+    told, made = run(program).splitlines()
+    assert told.endswith('pip install "siltstone[encryption]"')
+    assert made == "False"

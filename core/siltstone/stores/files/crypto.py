@@ -31,6 +31,8 @@ _NONCE: Final = 12
 EXTRA: Final = _NONCE + 16
 _GENERATION: Final = 16
 _LAST: Final = 1 << 63
+_AT_ONCE: Final = 1_024
+"""Rows opened at once, so that few are in memory twice."""
 _ESCAPE: Final = b"\x1b"
 
 
@@ -120,21 +122,26 @@ class Sealed:
         data = memoryview(bodies.tobytes())
         sealed = [
             self._seal(data[at * size : (at + 1) * size], _row(space, number))
-            for at, number in enumerate(np.asarray(numbers).tolist())
+            for at, number in enumerate(numbers.tolist())
         ]
         return np.frombuffer(b"".join(sealed), f"V{size + EXTRA}")
 
     def open_rows(self, space: int, numbers: npt.NDArray[np.int64], bodies: Bodies) -> tuple[Bodies, npt.NDArray[Any]]:
         """Return opened rows, zeros where they are not whole, and which are."""
         size = bodies.dtype.itemsize
-        data = memoryview(bodies.tobytes())
-        opened = [
-            self._open(data[at * size : (at + 1) * size], _row(space, number))
-            for at, number in enumerate(np.asarray(numbers).tolist())
-        ]
         blank = bytes(size - EXTRA)
-        good = np.array([row is not None for row in opened], np.bool_)
-        return np.frombuffer(b"".join(row or blank for row in opened), f"V{size - EXTRA}"), good
+        out: Bodies = np.empty(len(bodies), f"V{size - EXTRA}")
+        good = np.empty(len(bodies), np.bool_)
+        for first in range(0, len(bodies), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            data = memoryview(bodies[some].tobytes())
+            opened = [
+                self._open(data[at * size : (at + 1) * size], _row(space, number))
+                for at, number in enumerate(numbers[some].tolist())
+            ]
+            good[some] = [row is not None for row in opened]
+            out[some] = np.frombuffer(b"".join(row or blank for row in opened), out.dtype)
+        return out, good
 
     def seal_pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield a random name of the whole, then the pieces, bound to it, to their order, and the last as the last."""
