@@ -1,4 +1,4 @@
-"""What of a user's files is dead weight: decided here, taken out by ``UserStore.compact``.
+"""What of a user's files is dead weight: decided here, taken out by ``rewriting``.
 
 Dead are versions that no history shows, notes that have been read, and removals that are finished, except for the
 hashes of what is refused: these are joined into one frame per segment. The last frame of a segment always stays: it

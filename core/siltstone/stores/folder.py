@@ -51,9 +51,10 @@ from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
 from .migrations.run import migrate
 from .reading import ReadingStore, check_user_id, counts, same_space
+from .rewriting import Rules
 from .table.plan import Refusals, refused_of
 from .table.table import HISTORY, Table
-from .user import UNFINISHED, Rules, UserStore
+from .user import UNFINISHED, UserStore
 
 _OPEN_USERS: Final = 64
 """Users kept in memory, the ones used last; each costs up to four open files."""
