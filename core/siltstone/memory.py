@@ -56,7 +56,7 @@ from .tiers.incoming import (
     read_messages,
 )
 from .tiers.long_term import OnConflict, new_id
-from .tiers.policy import Policy
+from .tiers.policy import Policy, worth_recalling
 from .tiers.recent import recent
 from .transfer.decide import Rules
 from .transfer.export import export
@@ -683,7 +683,8 @@ class TieredMemory:
     ) -> Context:
         """Return what to put into a prompt, within ``max_tokens`` by this memory's token counter.
 
-        ``query``       what to recall for; ``None`` recalls nothing and gives profile, summary and recent turns
+        ``query``       what to recall for; ``None`` recalls nothing and gives profile, summary and recent turns, and
+                        so does a mere greeting, "thanks" or "ok"
         ``session_id``  the running session, whose newest turns are the section ``recent``
         ``exclude_ids`` messages and records to leave out; ``now`` the present that the query speaks of
         ``sections``    which parts, of ``profile``, ``summary``, ``recalled``, ``recent``
@@ -707,7 +708,7 @@ class TieredMemory:
         if "summary" in sections:
             summaries = standing.summaries(engine.store, self._user_id, session_id, moment)
         hits: list[Hit] = []
-        if query is not None and "recalled" in sections:
+        if query is not None and "recalled" in sections and worth_recalling(query):
             hits = self.search(
                 query, top_k=max(10, min(max_tokens // 12, 400)), exclude_ids=exclude_ids, now=moment, expand="source"
             )

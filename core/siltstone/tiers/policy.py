@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,10 +13,33 @@ from ..records import Message, Record
 from ..settings import HALF_LIFE_DAYS, Settings
 
 _WHO: Final = ("name", "pronouns", "age", "birth", "birthday", "origin", "language", "email", "phone", "address")
-_LIFE: Final = ("home", "work", "education", "family", "relation", "pet", "possession", "health", "diet")
+_KIN: Final = ("family", "relation")  # that Ana is the user's sister is told of Ana, and belongs to the user
+_LIFE: Final = ("home", "work", "education", "pet", "possession", "health", "diet")
 _WAYS: Final = ("trait", "habit", "hobby", "like", "dislike", "instruction")
 _PROFILE: Final = frozenset((*_WHO, *_LIFE, *_WAYS))
 """What belongs to a person's profile; whatever else is told of them is a fact."""
+
+
+_PHATIC: Final = re.compile(
+    r"(?<![\w'])(?:hi|hiya|hello|hey|yo|good (?:morning|afternoon|evening|night)|morning|thx|ty|"
+    r"thanks?(?: you)?(?: so much| a lot)?|ok(?:ay)?|k|"
+    r"sure|great|nice|cool|perfect|awesome|lol|haha+|bye|goodbye|see you|yes|yep|yeah|no|nope|got it|"
+    r"sounds good|you'?re welcome|no problem|there|all|again|everyone|that helps|for (?:that|your help))(?![\w'])|"
+    r"(?:你好|您好|嗨|哈喽|早上好|早安|晚安|下午好|晚上好|谢谢(?:你|您)?|多谢|感谢|好的?|行|可以|嗯+|哦+|哈+|没问题|没事|不客气|再见|"
+    r"拜拜|知道了|明白了?|了解|收到|对的?|是的?|啊|呀|吧|啦|了)",
+    re.IGNORECASE,
+)
+
+
+def worth_recalling(text: str) -> bool:
+    """Return whether a turn can need anything from memory: a greeting, thanks, "ok", an emoji cannot.
+
+    When in doubt it can. In English and Chinese.
+    """
+    return any(character.isalnum() for character in _PHATIC.sub("", text)) if len(text) <= _SHORT else True
+
+
+_SHORT: Final = 60  # characters: nothing longer is only a greeting
 
 
 @dataclass(frozen=True)
@@ -51,6 +75,8 @@ class Policy:
         """
         if field == "events":
             return "event"
+        if attribute in _KIN:
+            return "profile"
         if field == "preferences" or attribute in _PROFILE:
             return "profile" if subject is None or subject in speakers else "fact"
         return "fact"
