@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from siltstone.errors import ConfigurationError, NotFoundError, StoreCorruptedEr
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.files import manifest
 from siltstone.stores.folder import FolderStore
-from siltstone.upkeep import audit, backup, restore
+from siltstone.upkeep import audit, backup, restore, verify
 from writers import PROCESSES, add_without_end, back_up_until, restore_until
 
 SECRET = "heliotrope-蓝鹊"
@@ -185,6 +187,31 @@ def test_open_stores_turn_to_what_was_restored(tmp_path: Path) -> None:
         opened.commit("u", [known("h", "afterwards", version=1 if opened is store else 2)])
         assert [r.text for r in opened.scan("u", Where(kinds=("fact",)))] == [SECRET, "afterwards"]
     store.remove("u", ["f"])
+    assert files_with(tmp_path / "store", SECRET) == []
+
+
+def test_a_restore_waits_for_whoever_writes(tmp_path: Path) -> None:
+    """A removal during which a restore begins comes to its end first, and what it removed does not come back."""
+    store = filled(tmp_path / "store")
+    backup(tmp_path / "store", tmp_path / "backup")
+    restoring = threading.Thread(target=restore, args=(tmp_path / "backup", tmp_path / "store"))
+
+    def begin(event: str, args: tuple[object, ...]) -> None:
+        if (
+            restoring.ident is None
+            and event == "siltstone.disk"
+            and args[0] == "after write"
+            and "docs." in str(args[1])
+        ):
+            restoring.start()
+            restoring.join(0.5)  # it waits for us by then, or will
+
+    sys.addaudithook(begin)
+    store.remove("u", ["s", "f"])
+    restoring.join()
+    assert verify(tmp_path / "store").is_sound
+    for opened in (store, FolderStore(tmp_path / "store")):
+        assert [record.id for record in opened.scan("u", Where())] == [f"turn:m{n:02}" for n in range(20)]
     assert files_with(tmp_path / "store", SECRET) == []
 
 

@@ -40,7 +40,8 @@ def verify(
     Without ``repair`` it only reads, and others may go on writing. It looks at each frame of each document, at each
     commit, at each vector and whether it belongs to its text, at each cache and whether it says what the documents say,
     at ``STORE``, at the audit, at what killed processes left and at who may read the files. Memory: one file of
-    documents (64 MB) and some 40 bytes per document of the largest user. O(bytes), some 30,000 documents a second.
+    documents (64 MB) and some 40 bytes per document of the largest user. O(words): a core reads some 8,000 documents of
+    50 words a second.
 
     A repair copies damaged pieces to ``quarantine/`` before it writes the files anew without them; the report holds
     what was there before and what is left. ``user_id`` is one to try where a folder does not name its user any more.

@@ -488,7 +488,7 @@ def _finish_restore(root: str, key: bytes | str | None, *, read_only: bool, time
         raise BackendUnavailableError(
             f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
         )
-    with FileLock(os.path.join(root, "LOCK")).held(timeout):
+    with restored.quiet(root, timeout):
         done = os.path.join(root, restored.FOLDER)
         sealed = "sealed" in storefile.document(done) if storefile.exists(done) else None
         restored.finish(root, storefile.unlock(root, key, sealed=sealed))

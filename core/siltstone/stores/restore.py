@@ -58,17 +58,17 @@ def put_back(
     _check_kind(root, origin)
     keys = storefile.unlock(root, key, sealed=origin.sealed)
     knew = _check_place(root, origin, keys)
-    building, lock = os.path.join(root, _BUILDING), FileLock(os.path.join(root, "LOCK"))
+    building = os.path.join(root, _BUILDING)
     disk.make_folder(building)
     with FileLock(os.path.join(building, "GUARD")).held(timeout):
-        with lock.held(timeout):
+        with restored.quiet(root, timeout):
             restored.finish(root, keys)
         _clear(building)
         outcome = _copy(source, building, keys, progress)
         before = {deed.key: start for start, deed in auditfile.placed(os.path.join(building, "before"), keys)}
         while True:
             _do_again(building, keys, _since(root, keys, before, outcome), outcome)
-            with lock.held(timeout):  # no forget comes to its end meanwhile
+            with restored.quiet(root, timeout):  # no forget comes to its end meanwhile
                 if _since(root, keys, before, outcome):
                     continue
                 users = len(list(FolderStore(building, read_only=True, keys=keys).users()))

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 from . import auditfile, disk, storefile
 from .cipher import Keys
+from .lock import FileLock
 
 FOLDER: Final = "restored"
 
@@ -20,8 +23,28 @@ def is_pending(root: str) -> bool:
     return os.path.isdir(os.path.join(root, FOLDER))
 
 
+@contextmanager
+def quiet(root: str, timeout: float) -> Iterator[None]:
+    """Hold the locks of all users and then the store's, a file each, so that nobody is in the midst of a write.
+
+    Whoever begins to write to a new user meanwhile finds afterwards that the folder has gone, and begins anew.
+    """
+    with ExitStack() as held:
+        for folder in _folders(os.path.join(root, "users")):
+            with suppress(FileNotFoundError):  # removed meanwhile
+                held.enter_context(FileLock(os.path.join(folder, "LOCK")).held(timeout))
+        held.enter_context(FileLock(os.path.join(root, "LOCK")).held(timeout))
+        yield
+
+
+def _folders(users: str) -> Iterator[str]:
+    for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
+        for name in sorted(os.listdir(os.path.join(users, group))):
+            yield os.path.join(users, group, name)
+
+
 def finish(root: str, keys: Keys) -> None:
-    """Move the parts to their places; what was there goes to ``trash/``. Needs the store's lock."""
+    """Move the parts to their places; what was there goes to ``trash/``. Needs ``quiet``."""
     done = os.path.join(root, FOLDER)
     if not os.path.isdir(done):
         return
