@@ -194,7 +194,7 @@ def test_history_says_how_many_versions_are_kept(tmp_path: Path) -> None:
 
 
 def test_others_go_on_reading_through_a_compaction(tmp_path: Path) -> None:
-    """A store that knew old versions, and one that had read nothing since, find what is current, and no gap."""
+    """Stores that knew old versions, and what was removed since, find what is current: no gap, and nothing more."""
     store = opened(tmp_path)
     store.set_fingerprint(space())
     revised(store, rounds=20)
@@ -204,6 +204,7 @@ def test_others_go_on_reading_through_a_compaction(tmp_path: Path) -> None:
     for put in revised_again:
         store.commit("u", [put])
     assert len(mapped.versions("u", "f1")) == HISTORY
+    store.remove("u", ["f2", "m3"])  # of which compaction leaves no word
     store.compact()
     assert mapped.candidates("u", asked(seed=3)).dense[-1] == pytest.approx(
         store.candidates("u", asked(seed=3)).dense[-1], abs=1e-3
