@@ -265,7 +265,8 @@ class Change:
     """One thing that ``consolidate`` did: the action, the ids of the records it concerns, their text, and why.
 
     Actions: ``digest`` a span, ``add``, ``repeat``, ``supersede``, ``contradict`` or ``end`` a statement, ``reopen``
-    one whose successor has gone, ``merge``, ``roll up``, ``expire``, ``evict``, ``wait`` for a model, ``fail``.
+    one whose successor has gone, ``merge``, ``roll up``, ``reflect``, mark as ``stale``, ``expire``, ``evict``,
+    ``wait`` for a model, ``fail``.
     """
 
     action: str

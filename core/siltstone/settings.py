@@ -54,6 +54,7 @@ class Settings:
     ``span_idle``     after how long a silence is the rest of a session compressed? seconds
     ``session_idle``  after how long a silence is a session over, and gets a summary of its own? seconds
     ``summary_tokens``   how long may a summary be? tokens; and never more than a fifth of its source
+    ``reflect``       does the summarizer's language model look at what was learned, and write insights?
     ``worker``        does a thread of this process consolidate what is due, while the application goes on? Else call
                       ``consolidate()``, or run ``siltstone consolidate`` from time to time
     ``worker_pause``  how long after a write does it begin? seconds
@@ -80,6 +81,7 @@ class Settings:
     span_idle: float = 1800.0
     session_idle: float = 21_600.0
     summary_tokens: int = 400
+    reflect: bool = False
     worker: bool = False
     worker_pause: float = 2.0
     capacity_records: int | None = None

@@ -13,6 +13,7 @@ from ..tiers.policy import Policy
 from .digesting import digest_due
 from .expire import evict, purge_expired, sweep_jobs
 from .merge import merge_alike
+from .reflect import reflect
 from .reopen import reopen_orphans
 from .rollup import roll_up
 from .work import Work
@@ -55,6 +56,9 @@ class Consolidator:
         digest_due(work, retry=retry)
         merge_alike(work)
         roll_up(work)
+        model = getattr(self._summarizer, "chat_model", None)
+        if self._policy.settings.reflect and model is not None:
+            reflect(work, model)
         purge_expired(work)
         evict(work)
         sweep_jobs(work)

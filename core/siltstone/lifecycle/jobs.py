@@ -18,6 +18,8 @@ State: TypeAlias = Literal["leased", "waiting", "dead", "done"]
 KIND: Final = "job"
 LEDGER: Final = "job:ledger"
 """A record whose next version goes with every commit that revises what is known: of two, one is planned anew."""
+REFLECTED: Final = "job:reflected"
+"""A record that says up to which version of the ledger a language model has reflected."""
 LONGEST_WAIT: Final = timedelta(days=1)
 
 
@@ -109,7 +111,7 @@ def read(record: Record) -> Job:
 def jobs(store: Store, user_id: str) -> Iterator[Job]:
     """Yield the user's jobs, in order of writing."""
     for record in store.scan(user_id, Where(kinds=(KIND,))):
-        if record.id != LEDGER:
+        if record.id not in (LEDGER, REFLECTED):
             yield read(record)
 
 

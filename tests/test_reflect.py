@@ -1,0 +1,103 @@
+"""Reflection: insights with sources, marks for review, and nothing deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from siltstone import BackendUnavailableError, Digest, Message, ModelError, Settings, TieredMemory
+from siltstone.compress.extractive import ExtractiveSummarizer
+from siltstone.lifecycle.reflect import read
+from siltstone.testing import FrozenClock, HashEmbedder, ScriptedChatModel, WordCounter
+
+TOLD = ["I live in Lisbon.", "I have a dog named Rex.", "I love hiking.", "I work as a nurse.", "I'm allergic to nuts."]
+
+
+class RulesWithModel(ExtractiveSummarizer):
+    """Digests by rule, and has a language model to reflect with."""
+
+    def __init__(self, chat_model: ScriptedChatModel) -> None:
+        super().__init__()
+        self.chat_model = chat_model
+
+    def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
+        """Return the digest of the rules."""
+        return replace(super().summarize(messages, max_tokens=max_tokens), made_by="rules")
+
+
+INSIGHT = {"text": "The user probably walks the dog in the hills.", "sources": ["f2", "f3"]}
+ALONE = {"text": "The user is happy.", "sources": ["f1"]}
+DOWN = BackendUnavailableError("down")
+NOTHING = json.dumps({"insights": [], "stale": []})
+
+
+@pytest.fixture
+def model(request: pytest.FixtureRequest) -> ScriptedChatModel:
+    """A model that sees a walker, and doubts one statement; or one with a script of the test's."""
+    replies = [json.dumps({"insights": [INSIGHT, ALONE], "stale": ["[f4]", "f99"]})]
+    return ScriptedChatModel(getattr(request, "param", replies))
+
+
+@pytest.fixture
+def memory(model: ScriptedChatModel) -> Iterator[TieredMemory]:
+    """A memory to which ten things have been told, twice five, on ten days."""
+    clock = FrozenClock("2024-05-08T12:00:00+00:00")
+    settings = Settings(embed_wait=5.0, reflect=True)
+    with TieredMemory.open(
+        ":memory:",
+        embedder=HashEmbedder(),
+        token_counter=WordCounter(),
+        summarizer=RulesWithModel(model),
+        clock=clock,
+        settings=settings,
+    ) as memory:
+        for n, text in enumerate(TOLD * 2):
+            memory.add([("user", text)], session_id=f"s{n}")
+            clock.advance(days=1)
+            if n < 9:
+                memory.consolidate()
+        yield memory
+
+
+def test_an_insight_rests_on_what_it_was_made_from(memory: TieredMemory, model: ScriptedChatModel) -> None:
+    """It is written once enough was learned, from two statements or more, and goes when one of them is forgotten."""
+    assert model.calls == []
+    report = memory.consolidate()
+    assert (report.count("reflect"), report.count("stale")) == (1, 1)
+    (insight,) = memory.records(kinds="insight")
+    sources = [memory.get(id) for id in insight.source_ids]
+    assert len(sources) == 2
+    assert insight.made_by == "scripted"
+    assert memory.consolidate().rows == ()
+    assert len(model.calls) == 1
+    memory.forget(ids=[insight.source_ids[0]])
+    assert list(memory.records(kinds="insight")) == []
+
+
+def test_it_deletes_and_replaces_nothing(memory: TieredMemory) -> None:
+    """What seems stale is marked, and is all there with its text."""
+    before = {record.id: record.text for record in memory.records()}
+    memory.consolidate()
+    after = {record.id: record for record in memory.records()}
+    assert {id: after[id].text for id in before} == before
+    assert [record.valid_until for record in after.values() if "stale" in record.flags] == [None]
+
+
+@pytest.mark.parametrize("model", [[DOWN, NOTHING]], indirect=True)
+def test_a_model_that_fails_leaves_it_for_later(memory: TieredMemory, model: ScriptedChatModel) -> None:
+    """A failure writes nothing, and the reflection is still due."""
+    assert memory.consolidate().count("fail") == 1
+    assert memory.consolidate().rows == ()
+    assert len(model.calls) == 2
+    memory.consolidate()
+    assert len(model.calls) == 2
+
+
+@pytest.mark.parametrize("answer", ["", "I cannot do that.", "[]", '{"facts": []}'])
+def test_an_answer_that_is_no_reflection_is_a_model_error(answer: str) -> None:
+    """Nothing is made of an answer in another form."""
+    with pytest.raises(ModelError):
+        read(answer, 3)
