@@ -50,12 +50,16 @@ def bm25(candidates: Candidates, weights: Sequence[float]) -> Lexical:
     for rows, held, gain in asked:
         turn[rows] += gain * held / (held + K1 * (1 - B + B * candidates.lengths[rows] / mean))
 
-    around = (turn[:n] + turn[before] + turn[after]) * candidates.eligible
-    near = best_rows(around, np.flatnonzero(around), NEAR)
-    lengths = np.append(candidates.lengths, np.float32(0))
+    reached = np.zeros(n + 1, np.bool_)
+    hits = np.flatnonzero(turn)
+    reached[hits] = reached[before[hits]] = reached[after[hits]] = True
+    within = np.flatnonzero(reached[:n] & candidates.eligible)
+    around = turn[within] + turn[before[within]] + turn[after[within]]
+    near = within[best_rows(around, np.arange(len(within)), NEAR)]
     windows = np.stack([near, before[near], after[near]])
+    lengths = np.where(windows >= 0, candidates.lengths[windows], np.float32(0))
     neighbours = np.count_nonzero(before >= 0) + np.count_nonzero(after >= 0)
-    wide_norm = K1 * (1 - B + B * lengths[windows].sum(axis=0) / (mean * (1 + neighbours / max(n, 1))))
+    wide_norm = K1 * (1 - B + B * lengths.sum(axis=0) / (mean * (1 + neighbours / max(n, 1))))
     scores, counts = np.zeros(len(near), np.float32), np.zeros(n + 1, np.float32)
     for rows, held, gain in asked:
         counts[rows] = held

@@ -93,7 +93,8 @@ class _Pieces(dict[str, tuple[str, ...]]):
     """The terms of pieces between spaces; of short ASCII ones, which come again, they are kept."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        found = tuple(_terms_in(piece))
+        bare = piece.rstrip(".,:;!?")  # no token ends with one of these
+        found = tuple(_terms_in(piece)) if bare == piece else self[bare]
         if len(piece) <= MAX_WORD and piece.isascii():
             if len(self) >= _KEPT:
                 self.clear()
