@@ -60,6 +60,7 @@ def _check_promises(
         _require(now.removed <= audited, f"{name}: the audit lacks {sorted(now.removed - audited)[:3]}")
         gone |= now.gone
     _check_gone(folder, gone)
+    _require(key is None or not _shown(folder), f"words can be seen without the key: {_shown(folder)[:3]}")
 
 
 def _held(store: FolderStore, user: str) -> dict[str, tuple[Version, ...]]:
@@ -132,6 +133,10 @@ def _check_gone(folder: Path, gone: set[Version]) -> None:
         back = tokens & set(_TOKEN.findall(data))
         _require(not back, f"{path.name} holds forgotten words: {sorted(back)[:3]}")
         _require(not any(half in data for half in vectors), f"{path.name} holds a forgotten vector")
+
+
+def _shown(folder: Path) -> list[bytes]:
+    return [word for path in folder.rglob("*") if path.is_file() for word in _TOKEN.findall(path.read_bytes())]
 
 
 def _differences(state: State, mine: _Users) -> str:

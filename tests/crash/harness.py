@@ -89,14 +89,17 @@ class Harness:
         process.join()
         if process.exitcode:
             raise Broken(f"{scene.name}: undisturbed, it failed")
-        check(folder, [journal])
+        check(folder, [journal], scene.key)
         return Counter(seen.read_text().splitlines())
 
     def _round(self, scene: Scene, moment: Moment | None) -> None:
         """Kill once, and check; a step that did not come because another writer took it is tried for again."""
         for beside in ({} if scene.alone else _BESIDE, {}):
             folder, journal = self._begun(scene)
-            others = [self._start(wander, folder, folder.parent / name, name, user) for name, user in beside.items()]
+            others = [
+                self._start(wander, folder, folder.parent / name, name, user, scene.key)
+                for name, user in beside.items()
+            ]
             times = 1 if moment is None else self._rng.randint(1, self._steps[scene][moment[1]])
             victim = PROCESSES.Process(target=die, args=(folder, journal, scene.name, moment, times))
             victim.start()
@@ -115,7 +118,7 @@ class Harness:
                 self.tally.broken.append(f"{what}: a writer failed, or hung")
                 victim.kill()
             try:
-                check(folder, [journal, *(folder.parent / name for name in beside)])
+                check(folder, [journal, *(folder.parent / name for name in beside)], scene.key)
             except Exception as exc:
                 self.tally.broken.append(f"{what}: {type(exc).__name__}: {exc}; see {folder}")
             else:

@@ -35,6 +35,11 @@ class Scene:
     dies: tuple[str, str] | None = None
     """Where ``begin`` is killed, so that the life begins with what it left."""
 
+    @property
+    def key(self) -> bytes | None:
+        """The key of the store, if it is encrypted."""
+        return dict(self.options).get("key")
+
 
 def _a_life(writer: Writer) -> None:
     writer.store.set_fingerprint(space())
@@ -95,6 +100,12 @@ def _reembed(writer: Writer) -> None:
         writer.attach(USER, items[first : first + 10])
 
 
+def _rekey(writer: Writer) -> None:
+    writer.forget(USER, ["v-40"])
+    writer.rekey()
+    writer.add(USER, 2)
+
+
 def _only_open(writer: Writer) -> None:
     writer.add(USER, 1)
 
@@ -108,6 +119,7 @@ def _then(*acts: Callable[[Writer], None]) -> Callable[[Writer], None]:
 
 
 _MANY_FILES = (("segment_size", 2_000),)
+_SEALED = (("key", bytes(range(32))),)
 _LEFT_MARKED, _LEFT_IN_TRASH = ("before", "rename docs"), ("after", "rename removed-user")
 
 SCENES = (
@@ -122,6 +134,11 @@ SCENES = (
     Scene("making up for forgetting", _then(_filled, _forget), _only_open, dies=_LEFT_MARKED),
     Scene("making up for forgetting a user", _then(_filled, _forget_everything), _only_open, dies=_LEFT_IN_TRASH),
     Scene("changing the embedder", _cached, _reembed, alone=True),
+    Scene("a first life, encrypted", None, _a_life, options=_SEALED),
+    Scene("forgetting, encrypted", _cached, _forget, options=_SEALED),
+    Scene("forgetting a user, encrypted", _filled, _forget_everything, options=_SEALED),
+    Scene("other data keys", _cached, _rekey, options=_SEALED),
+    Scene("other data keys of many files", _filled, _rekey, options=_MANY_FILES + _SEALED),
 )
 
 

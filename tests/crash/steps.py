@@ -14,20 +14,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 STEPS: dict[str, str] = {
-    "mkdir": "store users group user unfinished trash",
+    "mkdir": "store users group user unfinished trash KEYS keys-group",
     "create": "mark",
-    "write": "STORE.new AUDIT docs docs.new vectors cache.new",
-    "sync": "parent store STORE.new AUDIT users group user docs docs.new vectors unfinished trash",
-    "truncate": "STORE.new AUDIT docs docs.new",
-    "rename": "STORE docs cache removed-user",
-    "unlink": "cache cache.new mark vectors removed-docs removed-vectors removed-cache removed-LOCK",
+    "write": "STORE.new AUDIT AUDIT.new docs docs.new vectors cache.new MASTER.new key.new KEY.new",
+    "sync": (
+        "parent store STORE.new AUDIT AUDIT.new users group user docs docs.new vectors unfinished trash "
+        "KEYS MASTER.new keys-group key.new KEY.new"
+    ),
+    "truncate": "STORE.new AUDIT AUDIT.new docs docs.new MASTER.new key.new KEY.new",
+    "rename": "STORE AUDIT docs cache removed-user MASTER key KEY",
+    "unlink": "cache cache.new mark vectors removed-docs removed-vectors removed-cache removed-LOCK removed-KEY key",
     "rmdir": "removed-user",
 }
 """Actions and the roles of the files that they are done to."""
 
 NAMED: frozenset[str] = frozenset(f"{action} {role}" for action, roles in STEPS.items() for role in roles.split())
 
-_IN_STORE = ("STORE", "STORE.new", "AUDIT", "LOCK", "users", "unfinished", "trash")
+_IN_STORE = ("STORE", "STORE.new", "AUDIT", "AUDIT.new", "LOCK", "users", "unfinished", "trash", "KEYS")
 _IN_USER = (
     (re.compile(r"docs\.\d{6}\.jsonl"), "docs"),
     (re.compile(r"docs\.\d{6}\.jsonl\.new"), "docs.new"),
@@ -35,6 +38,8 @@ _IN_USER = (
     (re.compile(r"cache"), "cache"),
     (re.compile(r"cache\.new"), "cache.new"),
     (re.compile(r"LOCK"), "LOCK"),
+    (re.compile(r"KEY"), "KEY"),
+    (re.compile(r"KEY\.new"), "KEY.new"),
 )
 
 
@@ -53,6 +58,10 @@ def role(root: str, path: str) -> str:
             return "user"
         case ("users", _, _, name):
             return _in_user(name)
+        case ("KEYS", name):
+            return name if name.startswith("MASTER") else "keys-group"
+        case ("KEYS", _, name):
+            return "key.new" if name.endswith(".new") else "key"
         case ("unfinished", _):
             return "mark"
         case ("trash", _):
