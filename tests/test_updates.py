@@ -85,6 +85,8 @@ def test_said_twice(life: Life, first: str, again: str, attribute: str) -> None:
         ("我在腾讯上班。", "我跳槽去了字节跳动。", "work"),
         ("我今年三十岁。", "我三十一岁了。", "age"),
         ("叫我小李就行。", "以后叫我老李吧。", "name"),
+        ("I work at Siemens.", "I've switched jobs, finally.", "work"),
+        ("我在西门子上班。", "我换工作了。", "work"),
     ],
 )
 def test_changed(life: Life, old: str, new: str, attribute: str) -> None:

@@ -156,6 +156,8 @@ def compare(new: Record, old: Record) -> Verdict:
     if not aspects(attribute, new.text) & aspects(attribute, old.text):
         return "unrelated"
     corrected = CORRECTION in new.flags
+    if not content(new.text) and not corrected:  # "I've changed jobs" names no value, and ends the one that was
+        return "supersedes" if changes(new.text) and not denies(new.text) else "unrelated"
     alike = same_value(attribute, new.text, old.text)
     if denies(new.text) and not corrected:
         return "supersedes" if alike else "unrelated"

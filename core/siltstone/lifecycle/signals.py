@@ -15,7 +15,7 @@ _CORRECTS: Final = re.compile(
 _CHANGES: Final = re.compile(
     r"\b(?:now|nowadays|these days|currently|any ?more|no longer|moved|relocated|switched|changed|new|just|recently|"
     r"from now on|instead|back (?:to|in)|finally|turned|left|quit|started|became|joined)\b|"
-    r"现在|如今|目前|最近|不再|改成|改为|改用|改叫|换成|换到|换了|搬到|搬去|搬家|跳槽|刚|新|以后|从此|已经",
+    r"现在|如今|目前|最近|不再|改成|改为|改用|改叫|换成|换到|换了|换工作|搬到|搬去|搬家|跳槽|刚|新|以后|从此|已经",
     re.IGNORECASE,
 )
 _CANCELS: Final = re.compile(
