@@ -302,11 +302,17 @@ class UserStore(Rewriting):
     def _write(self, items: Sequence[Planned]) -> None:
         vectors = [(item, half) for item in items if (half := self._vector(item)) is not None]
         halves = np.stack([half for _, half in vectors]) if vectors else np.empty((0, 0), np.float16)
-        slots = np.empty(0, np.int32)
+        slots, known = np.empty(0, np.int32), 0
         if vectors:
             numbers, hashes = [item.number for item, _ in vectors], [item.text_hash for item, _ in vectors]
+            known = self._file(halves.shape[1]).known
             slots = self._file(halves.shape[1]).append(numbers, hashes, halves)
-        places = self._log.append([item.document for item in items])
+        try:
+            places = self._log.append([item.document for item in items])
+        except SiltstoneError:
+            if self._vectors is not None and vectors:
+                self._vectors.read_again(known)  # should the documents turn out to be there after all
+            raise
         with self._step:
             self._enter([item.at(place) for item, place in zip(items, places, strict=True)])
             rows = np.array(self.table.rows_of([item.number for item, _ in vectors]), np.int32)

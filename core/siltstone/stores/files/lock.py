@@ -58,11 +58,16 @@ class FileLock:
                 raise ConfigurationError(
                     f"{self._path} cannot be locked ({exc.strerror}): a store needs a file system with locks"
                 ) from exc
-            if self._is_current(self._file):
+            try:
+                current = self._is_current(self._file)
+            except BaseException:
+                self._let_go()
+                raise
+            if current:
                 with suppress(OSError):  # a full disk: the pid only helps the message
                     os.pwrite(self._file.fd, b"%-20d\n" % os.getpid(), 0)
                 return True
-            self._file = None  # the folder was removed and made again meanwhile
+            self._let_go()  # the folder was removed and made again meanwhile
 
     @contextmanager
     def held(self, timeout: float) -> Iterator[None]:
@@ -84,11 +89,10 @@ class FileLock:
             try:
                 fcntl.flock(self._file.fd, fcntl.LOCK_UN)
             except OSError:
-                self._file.close()  # frees it as well
-                self._file = None
+                self._let_go()
 
-    def _forked(self) -> None:
-        """Let go of the parent's lock without freeing it: a child that keeps it open would hold it after the parent."""
+    def _let_go(self) -> None:
+        """Close the file. It frees the lock, but for a forked child, whose parent holds it still."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -106,7 +110,7 @@ class FileLock:
 
 def _after_fork() -> None:
     for lock in list(_locks):
-        lock._forked()
+        lock._let_go()  # a child that kept it open would hold it after the parent
 
 
 os.register_at_fork(after_in_child=_after_fork)

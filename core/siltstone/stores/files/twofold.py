@@ -26,7 +26,8 @@ def write(path: str, document: Mapping[str, Any]) -> None:
 def read(path: str) -> tuple[dict[str, Any] | None, bool]:
     """Return the document of a file, ``None`` if neither copy checks, and whether one of them is damaged."""
     file = File(path)
-    lines = [line for line in file.read(0, file.size).split(b"\n") if line.strip()]
+    data = file.read(0, file.size).replace(b"\0", b"\n")  # a zeroed sector may have taken the end of a line
+    lines = [line for line in data.split(b"\n") if line.strip()]
     good = [body for line in lines if (body := _checked(line)) is not None]
     if not good:
         return None, True

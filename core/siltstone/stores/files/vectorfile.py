@@ -123,6 +123,10 @@ class VectorFile:
                 self._counts[segment] = self._file(segment).size // self._row.itemsize
         return set(self._counts)
 
+    def read_again(self, slots: int) -> None:
+        """Let ``news`` begin at these slots once more."""
+        self._read = slots
+
     def segment_of(self, slots: Rows) -> Rows:
         """Return the segments in which slots lie, -1 for none."""
         return slots >> _SLOT_BITS

@@ -96,7 +96,7 @@ def _put_back(root: str) -> None:
 
 
 def _drop_copies(root: str) -> None:
-    if os.path.isdir(os.path.join(root, FOLDER)):
+    if disk.is_folder(os.path.join(root, FOLDER)):
         failures = disk.remove_tree(os.path.join(root, FOLDER))
         if failures:
             raise failures[0]
