@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ SESSIONS = ("monday", "周二")
 KINDS = ("fact", "event", "profile")
 WORD = "深圳"
 """A word of every text, by which a search finds all of them."""
+CAN_ENCRYPT = importlib.util.find_spec("cryptography") is not None
 WHICH = st.integers(0, 1 << 16)
 """Chooses among what there is."""
 
@@ -120,11 +122,12 @@ class Life(RuleBasedStateMachine):
         self.model = Model()
         self.count = 0
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(encrypted=st.booleans() if CAN_ENCRYPT else st.just(False))
+    def begin(self, encrypted: bool) -> None:
         """Make a store, and let the other process open it too."""
+        self.key = bytes(range(32)) if encrypted else None
         self.memory = self.opened()
-        self.second("open", self.folder)
+        self.second("open", self.folder, key=self.key)
         self.revision = self.memory.revision
 
     def opened(self) -> TieredMemory:
@@ -135,6 +138,7 @@ class Life(RuleBasedStateMachine):
             token_counter=WordCounter(),
             clock=FrozenClock(NOON),
             durability="os",
+            key=self.key,
             settings=Settings(close_wait=0),
         )
 
@@ -242,7 +246,13 @@ class Life(RuleBasedStateMachine):
     def reopen_elsewhere(self) -> None:
         """Let the other process close and open."""
         self.second("close")
-        self.second("open", self.folder)
+        self.second("open", self.folder, key=self.key)
+
+    @rule()
+    def compact(self) -> None:
+        """Take the dead weight out of the files."""
+        store: Any = self.memory.handle
+        store.store.compact()
 
     @rule()
     def embedder_goes_down(self) -> None:

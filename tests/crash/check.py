@@ -14,6 +14,7 @@ from items import asked, known, said, vector
 from siltstone.protocols import Where
 from siltstone.stores.files import auditfile, storefile
 from siltstone.stores.folder import FolderStore
+from siltstone.stores.table.table import HISTORY
 
 from .journal import State, Version, read
 
@@ -105,7 +106,11 @@ def _print(vector: np.ndarray) -> int:  # type: ignore[type-arg]
 
 
 def _texts(users: _Users) -> dict[tuple[str, str], list[str]]:
-    return {(user, id): [text for text, _ in held] for user, items in users.items() for id, held in items.items()}
+    """Return the texts of items, as far as the history reaches."""
+    kept = 1 + HISTORY
+    return {
+        (user, id): [text for text, _ in held[-kept:]] for user, items in users.items() for id, held in items.items()
+    }
 
 
 def _check_vectors(mine: _Users, acknowledged: State, perhaps: State) -> None:

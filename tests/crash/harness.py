@@ -10,7 +10,6 @@ import random
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -49,10 +48,10 @@ class Tally:
 
 
 class Harness:
-    """Runs scenes in folders below ``folder``, which is empty."""
+    """Runs scenes in folders below ``folder``, which is empty; in a share of the rounds others are at work, too."""
 
-    def __init__(self, folder: Path, seed: int = 0) -> None:
-        self._folder, self._rng, self._rounds = folder, random.Random(seed), 0
+    def __init__(self, folder: Path, *, seed: int = 0, crowded: float = 1.0) -> None:
+        self._folder, self._rng, self._rounds, self._crowded = folder, random.Random(seed), 0, crowded
         self.tally = Tally()
         self._steps = {scene: self._trace(scene) for scene in SCENES}
 
@@ -89,17 +88,15 @@ class Harness:
         process.join()
         if process.exitcode:
             raise Broken(f"{scene.name}: undisturbed, it failed")
-        check(folder, [journal], scene.key)
+        check(folder, [journal], scene.key_now(folder))
         return Counter(seen.read_text().splitlines())
 
     def _round(self, scene: Scene, moment: Moment | None) -> None:
         """Kill once, and check; a step that did not come because another writer took it is tried for again."""
-        for beside in ({} if scene.alone else _BESIDE, {}):
+        crowded = not scene.alone and (moment is None or self._rng.random() < self._crowded)
+        for beside in (_BESIDE if crowded else {}, {}):
             folder, journal = self._begun(scene)
-            others = [
-                self._start(wander, folder, folder.parent / name, name, user, scene.key)
-                for name, user in beside.items()
-            ]
+            others = [self._start(folder, name, user, scene.key) for name, user in beside.items()]
             times = 1 if moment is None else self._rng.randint(1, self._steps[scene][moment[1]])
             victim = PROCESSES.Process(target=die, args=(folder, journal, scene.name, moment, times))
             victim.start()
@@ -118,7 +115,7 @@ class Harness:
                 self.tally.broken.append(f"{what}: a writer failed, or hung")
                 victim.kill()
             try:
-                check(folder, [journal, *(folder.parent / name for name in beside)], scene.key)
+                check(folder, [journal, *(folder.parent / name for name in beside)], scene.key_now(folder))
             except Exception as exc:
                 self.tally.broken.append(f"{what}: {type(exc).__name__}: {exc}; see {folder}")
             else:
@@ -127,7 +124,7 @@ class Harness:
                 self.tally.at_random[scene] += 1
             elif killed and moment is not None:
                 self.tally.named[scene, moment] += 1
-            if killed or self.tally.broken:
+            if killed:
                 return
 
     def _begun(self, scene: Scene) -> tuple[Path, Path]:
@@ -149,7 +146,9 @@ class Harness:
         shutil.copytree(template, place)
         return place / "store", place / "v"
 
-    def _start(self, target: Callable[..., None], *args: object) -> ForkServerProcess:
-        process = PROCESSES.Process(target=target, args=(*args, self._rng.randrange(1 << 30)), daemon=True)
+    def _start(self, folder: Path, name: str, user: str, key: bytes | None) -> ForkServerProcess:
+        """Set another writer to work."""
+        args = (folder, folder.parent / name, name, user, self._rng.randrange(1 << 30), key)
+        process = PROCESSES.Process(target=wander, args=args, daemon=True)
         process.start()
         return process

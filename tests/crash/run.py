@@ -28,7 +28,7 @@ def main() -> int:
 
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        tally = Harness(Path(folder), options.seed).run(options.kills)
+        tally = Harness(Path(folder), seed=options.seed).run(options.kills)
     print(f"{'scene':42} {'steps':>6} {'kills at steps':>15} {'at random':>10}")
     for scene in SCENES:
         named = Counter({moment: n for (of, moment), n in tally.named.items() if of is scene})

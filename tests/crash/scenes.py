@@ -5,17 +5,25 @@ A new way to change what is on disk gets a scene here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from items import space
+from siltstone.errors import DecryptionError
+from siltstone.stores.files import disk, storefile
+from siltstone.stores.migrations.run import migrate
+from siltstone.stores.migrations.step import Step
+from siltstone.stores.table.table import HISTORY
+from siltstone.upkeep import rekey
 
 from .steps import die_at, watch
 from .writer import Writer
 
 USER = "u"
+_KEY, _NEW_KEY = bytes(range(32)), bytes(range(32, 64))
 _MANY = 260
 """Items enough for a cache."""
 
@@ -34,11 +42,25 @@ class Scene:
     options: tuple[tuple[str, Any], ...] = ()
     dies: tuple[str, str] | None = None
     """Where ``begin`` is killed, so that the life begins with what it left."""
+    opening: Callable[[Path], None] | None = None
+    """What happens before the store is opened."""
+    new_key: bytes | None = None
+    """The key that the store may have afterwards."""
 
     @property
     def key(self) -> bytes | None:
-        """The key of the store, if it is encrypted."""
+        """The key of an encrypted store, as it begins."""
         return dict(self.options).get("key")
+
+    def key_now(self, folder: Path) -> bytes | None:
+        """Return the key that opens the store now."""
+        if self.new_key is None:
+            return self.key
+        try:
+            storefile.unlock(str(folder), self.new_key)
+        except DecryptionError:
+            return self.key
+        return self.new_key
 
 
 def _a_life(writer: Writer) -> None:
@@ -100,10 +122,49 @@ def _reembed(writer: Writer) -> None:
         writer.attach(USER, items[first : first + 10])
 
 
-def _rekey(writer: Writer) -> None:
+def _with_dead_weight(writer: Writer) -> None:
+    _filled(writer)
+    for _ in range(HISTORY + 2):
+        writer.update(USER, [f"v-{n}" for n in range(1, 9)])
+    writer.forget(USER, ["v-10", "v-11"])
+
+
+def _compact(writer: Writer) -> None:
+    writer.store.compact(USER)
+    writer.update(USER, ["v-1"])
+    writer.store.compact(USER)
+
+
+def _of_format_1(writer: Writer) -> None:
+    _filled(writer)
+    root = str(writer.folder)
+    storefile.replace(root, {**storefile.document(root), "format": 1})
+
+
+def _touched(root: str) -> list[str]:
+    return [os.path.relpath(path, root) for path in Path(root).rglob("docs.*")]
+
+
+def _rewrite(root: str) -> None:
+    for path in _touched(root):
+        disk.replace(os.path.join(root, path), Path(root, path).read_bytes())
+
+
+def _migrate(folder: Path) -> None:
+    """Take a step that rewrites the documents, as a later format may."""
+    step = Step(storefile.FORMAT, "a rehearsal", touches=_touched, apply=_rewrite)
+    migrate(str(folder), writable=True, lock_timeout=10, steps=[step])
+
+
+def _other_data_keys(writer: Writer) -> None:
     writer.forget(USER, ["v-40"])
-    writer.rekey()
+    rekey(writer.folder, key=_KEY, data_keys=True)
     writer.add(USER, 2)
+
+
+def _other_master_key(writer: Writer) -> None:
+    writer.add(USER, 1)
+    rekey(writer.folder, key=_KEY, new_key=_NEW_KEY)
 
 
 def _only_open(writer: Writer) -> None:
@@ -119,7 +180,7 @@ def _then(*acts: Callable[[Writer], None]) -> Callable[[Writer], None]:
 
 
 _MANY_FILES = (("segment_size", 2_000),)
-_SEALED = (("key", bytes(range(32))),)
+_ENCRYPTED = (("key", _KEY),)
 _LEFT_MARKED, _LEFT_IN_TRASH = ("before", "rename docs"), ("after", "rename removed-user")
 
 SCENES = (
@@ -134,11 +195,16 @@ SCENES = (
     Scene("making up for forgetting", _then(_filled, _forget), _only_open, dies=_LEFT_MARKED),
     Scene("making up for forgetting a user", _then(_filled, _forget_everything), _only_open, dies=_LEFT_IN_TRASH),
     Scene("changing the embedder", _cached, _reembed, alone=True),
-    Scene("a first life, encrypted", None, _a_life, options=_SEALED),
-    Scene("forgetting, encrypted", _cached, _forget, options=_SEALED),
-    Scene("forgetting a user, encrypted", _filled, _forget_everything, options=_SEALED),
-    Scene("other data keys", _cached, _rekey, options=_SEALED),
-    Scene("other data keys of many files", _filled, _rekey, options=_MANY_FILES + _SEALED),
+    Scene("compacting", _with_dead_weight, _compact),
+    Scene("compacting many files", _with_dead_weight, _compact, options=_MANY_FILES),
+    Scene("migrating", _of_format_1, _only_open, alone=True, opening=_migrate),
+    Scene("a first life, encrypted", None, _a_life, options=_ENCRYPTED),
+    Scene("forgetting, encrypted", _cached, _forget, options=_ENCRYPTED),
+    Scene("forgetting a user, encrypted", _filled, _forget_everything, options=_ENCRYPTED),
+    Scene("changing the keys of users", _cached, _other_data_keys, options=_ENCRYPTED),
+    Scene("changing the keys of many files", _filled, _other_data_keys, options=_MANY_FILES + _ENCRYPTED),
+    Scene("changing the master key", _filled, _other_master_key, True, _ENCRYPTED, new_key=_NEW_KEY),
+    Scene("compacting, encrypted", _with_dead_weight, _compact, options=_ENCRYPTED),
 )
 
 
@@ -154,6 +220,8 @@ def begin(folder: Path, journal: Path, name: str) -> None:
 def act(folder: Path, journal: Path, name: str) -> None:
     """Live through a scene."""
     scene = _named(name)
+    if scene.opening is not None:
+        scene.opening(folder)
     writer = Writer(folder, journal, "v", **dict(scene.options))
     scene.act(writer)
     writer.close()

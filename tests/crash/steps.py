@@ -10,36 +10,45 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 STEPS: dict[str, str] = {
-    "mkdir": "store users group user unfinished trash KEYS keys-group",
+    "mkdir": "store users group user unfinished trash KEYS key-group migration migration-folder",
     "create": "mark",
-    "write": "STORE.new AUDIT AUDIT.new docs docs.new vectors cache.new MASTER.new key.new KEY.new",
-    "sync": (
-        "parent store STORE.new AUDIT AUDIT.new users group user docs docs.new vectors unfinished trash "
-        "KEYS MASTER.new keys-group key.new KEY.new"
-    ),
-    "truncate": "STORE.new AUDIT AUDIT.new docs docs.new MASTER.new key.new KEY.new",
-    "rename": "STORE AUDIT docs cache removed-user MASTER key KEY",
-    "unlink": "cache cache.new mark vectors removed-docs removed-vectors removed-cache removed-LOCK removed-KEY key",
-    "rmdir": "removed-user",
+    "write": "STORE.new AUDIT AUDIT.new docs docs.new vectors cache.new KEY.new MASTER.new key.new copy.new",
+    "sync": "parent store STORE.new AUDIT AUDIT.new users group user docs docs.new vectors unfinished trash "
+    "KEY.new KEYS key-group MASTER.new key.new migration migration-folder copy.new",
+    "truncate": "STORE.new AUDIT AUDIT.new docs docs.new KEY.new MASTER.new key.new copy.new",
+    "rename": "STORE AUDIT docs cache KEY MASTER key removed-user copy",
+    "unlink": "cache cache.new mark vectors key copy "
+    "removed-docs removed-vectors removed-cache removed-LOCK removed-KEY",
+    "rmdir": "removed-user migration migration-folder",
 }
 """Actions and the roles of the files that they are done to."""
 
 NAMED: frozenset[str] = frozenset(f"{action} {role}" for action, roles in STEPS.items() for role in roles.split())
 
-_IN_STORE = ("STORE", "STORE.new", "AUDIT", "AUDIT.new", "LOCK", "users", "unfinished", "trash", "KEYS")
-_IN_USER = (
-    (re.compile(r"docs\.\d{6}\.jsonl"), "docs"),
-    (re.compile(r"docs\.\d{6}\.jsonl\.new"), "docs.new"),
-    (re.compile(r"vectors\.\d{4}x\d+\.\d{6}\.f16"), "vectors"),
-    (re.compile(r"cache"), "cache"),
-    (re.compile(r"cache\.new"), "cache.new"),
-    (re.compile(r"LOCK"), "LOCK"),
-    (re.compile(r"KEY"), "KEY"),
-    (re.compile(r"KEY\.new"), "KEY.new"),
+_ROLES = (
+    (r"\.", "store"),
+    (r"STORE|STORE\.new|AUDIT|AUDIT\.new|LOCK|users|unfinished|trash|KEYS|migration", ""),
+    (r"users/[^/]+", "group"),
+    (r"users/[^/]+/[^/]+", "user"),
+    (r"unfinished/[^/]+", "mark"),
+    (r"KEYS/LOCK", "LOCK"),
+    (r"KEYS/(MASTER|MASTER\.new)", ""),
+    (r"KEYS/[^/]{2}", "key-group"),
+    (r"KEYS/[^/]{2}/\w+", "key"),
+    (r"KEYS/[^/]{2}/\w+\.new", "key.new"),
+    (r"trash/[^/]+", "removed-user"),
+    (r"migration/.*\.jsonl", "copy"),
+    (r"migration/.*\.jsonl\.new", "copy.new"),
+    (r"migration/.*", "migration-folder"),
+)
+_ROLES_OF_A_USER = (
+    (r"docs\.\d{6}\.jsonl", "docs"),
+    (r"docs\.\d{6}\.jsonl\.new", "docs.new"),
+    (r"vectors\.\d{4}x\d+\.\d{6}\.f16", "vectors"),
+    (r"cache|cache\.new|LOCK|KEY|KEY\.new", ""),
 )
 
 
@@ -47,32 +56,16 @@ def role(root: str, path: str) -> str:
     """Return what a file is to the store at ``root``; its own path where that is not known."""
     if os.path.abspath(path) == os.path.dirname(root):
         return "parent"
-    match Path(os.path.relpath(path, root)).parts:
-        case ():
-            return "store"
-        case (name,) if name in _IN_STORE:
-            return name
-        case ("users", _):
-            return "group"
-        case ("users", _, _):
-            return "user"
-        case ("users", _, _, name):
-            return _in_user(name)
-        case ("KEYS", name):
-            return name if name.startswith("MASTER") else "keys-group"
-        case ("KEYS", _, name):
-            return "key.new" if name.endswith(".new") else "key"
-        case ("unfinished", _):
-            return "mark"
-        case ("trash", _):
-            return "removed-user"
-        case ("trash", _, name):
-            return f"removed-{_in_user(name)}"
-    return os.path.relpath(path, root)
+    inner = os.path.relpath(path, root)
+    file = re.fullmatch(r"(users/[^/]+|trash)/[^/]+/([^/]+)", inner)
+    if file is not None:
+        return ("removed-" if file[1] == "trash" else "") + _match(_ROLES_OF_A_USER, file[2])
+    return _match(_ROLES, inner)
 
 
-def _in_user(name: str) -> str:
-    return next((known for pattern, known in _IN_USER if pattern.fullmatch(name)), name)
+def _match(roles: Sequence[tuple[str, str]], path: str) -> str:
+    """Return the role of the first pattern that fits; an empty role is the name itself."""
+    return next((known or os.path.basename(path) for pattern, known in roles if re.fullmatch(pattern, path)), path)
 
 
 def watch(root: str, tell: Callable[[str, str], None]) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 from items import known, said, space, vector
 from siltstone.protocols import Put, Refusal
 from siltstone.stores.folder import FolderStore
-from siltstone.upkeep import rekey
 
 from .journal import Journal, Version
 
@@ -85,10 +84,6 @@ class Writer:
         with self.journal.doing(drop=True):
             self.store.set_fingerprint(space(f"space {self._spaces}", seed=self._spaces))
 
-    def rekey(self) -> None:
-        """Give every user another key."""
-        rekey(self.folder, key=self._options["key"], data_keys=True)
-
     def reopen(self) -> None:
         """Close the store and open it again."""
         self.close()
@@ -127,7 +122,7 @@ def is_message(id: str) -> bool:
     return int(id.split("-")[1]) % 3 != 0
 
 
-def wander(folder: Path, journal: Path, name: str, user: str, key: bytes | None, seed: int) -> None:
+def wander(folder: Path, journal: Path, name: str, user: str, seed: int, key: bytes | None) -> None:
     """Work on a store at random, without end: the life of those beside whom another one dies."""
     rng = random.Random(seed)
     writer = Writer(folder, journal, name, durability="os" if seed % 2 else "fsync", key=key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ WAYS: Final[tuple[tuple[int, Mode], ...]] = (
     (0, "half"),
 )
 """How a call fails: with which error, and whether the later ones fail too; or it does half of its work."""
+_BY_HALVES: Final = ("read", "pread", "write", "pwrite")
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,27 @@ class Fault:
     error: int
     mode: Mode
 
+    @property
+    def way(self) -> str:
+        """How it fails, in words."""
+        return f"{errno.errorcode[self.error]} {self.mode}" if self.error else self.mode
+
     def __str__(self) -> str:
         """Say it in words."""
-        return f"call {self.number}: {errno.errorcode.get(self.error, 'short')}, {self.mode}"
+        return f"call {self.number} {self.way}"
+
+
+def every(calls: Sequence[str]) -> list[Fault]:
+    """Return each call failing in each way; only reads and writes can do half of their work."""
+    return [Fault(n, *way) for n, call in enumerate(calls) for way in WAYS if way[0] or call in _BY_HALVES]
+
+
+def sample(calls: Sequence[str], count: int, rng: random.Random) -> list[Fault]:
+    """Return ``count`` faults or more: each kind of call in each way, and others at random."""
+    faults = every(calls)
+    rng.shuffle(faults)
+    first = {(calls[fault.number], fault.way): fault for fault in faults}
+    return [*first.values(), *faults[: max(0, count - len(first))]]
 
 
 class Lives:

@@ -25,7 +25,6 @@ from items import asked, space
 from siltstone.errors import SiltstoneError
 from siltstone.protocols import Where
 from siltstone.records import Message, Record
-from siltstone.stores.folder import FolderStore
 
 USER = "u"
 _READ: Final = 12
@@ -104,18 +103,19 @@ def texts_of(items: Iterable[Message | Record | None]) -> dict[str, str]:
 
 def settle(writer: Writer) -> None:
     """Find out what became of an operation that raised, as an application would: by reading."""
-    perhaps = writer.journal.perhaps
-    writer.journal.settle(done=_holds(writer.store, perhaps))
+    before, after = writer.journal.state, writer.journal.perhaps
+    other = _texts(before) != _texts(after)
+    found = {user: texts_of(writer.store.scan(user, Where())) for user in after.users}
+    lacking = {user: set(texts_of(writer.store.pending(user, 999))) for user in after.users}
+    writer.journal.settle(done=found == _texts(after) if other else lacking == _lacking(after))
 
 
-def _holds(store: FolderStore, state: State) -> bool:
-    for user, items in state.users.items():
-        if texts_of(store.scan(user, Where())) != {id: held[-1][0] for id, held in items.items()}:
-            return False
-        missing = {record.id.removeprefix("turn:") for record in store.pending(user, 999)}
-        if missing != {id for id, held in items.items() if held[-1][1] is None}:
-            return False
-    return True
+def _texts(state: State) -> dict[str, dict[str, str]]:
+    return {user: {id: held[-1][0] for id, held in items.items()} for user, items in state.users.items()}
+
+
+def _lacking(state: State) -> dict[str, set[str]]:
+    return {user: {id for id, held in items.items() if held[-1][1] is None} for user, items in state.users.items()}
 
 
 def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
