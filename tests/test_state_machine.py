@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ SESSIONS = ("monday", "周二")
 KINDS = ("fact", "event", "profile")
 WORD = "深圳"
 """A word of every text, by which a search finds all of them."""
+LIVES = {"siltstone": 20, "ci": 200, "nightly": 4_000}[os.environ.get("SILTSTONE_PROFILE", "siltstone")]
+"""Lives of 50 steps each."""
 CAN_ENCRYPT = importlib.util.find_spec("cryptography") is not None
 WHICH = st.integers(0, 1 << 16)
 """Chooses among what there is."""
@@ -302,6 +305,5 @@ class Life(RuleBasedStateMachine):
 def test_a_memory_is_a_dictionary_that_lasts(second: Second) -> None:
     """Every life of a store ends as the model says: 10,000 steps in the profile ``ci``, more in ``nightly``."""
     Life.steps = 0
-    run_state_machine_as_test(lambda: Life(second))
-    profile = hypothesis.settings()
-    assert Life.steps >= profile.max_examples * profile.stateful_step_count * 0.9
+    run_state_machine_as_test(lambda: Life(second), settings=hypothesis.settings(max_examples=LIVES))
+    assert Life.steps >= LIVES * hypothesis.settings().stateful_step_count * 0.9
