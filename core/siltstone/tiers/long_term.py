@@ -122,6 +122,8 @@ class LongTerm:
     def _with_new_texts(self, user_id: str, puts: Sequence[Put]) -> list[Put]:
         """Return the puts whose text the store has no vector of, as far as that follows from the stored version."""
         later = [put.record for put in puts if put.record is not None and put.record.version > 1]
+        if not later:
+            return list(puts)
         stored = self._store.fetch(user_id, [record.id for record in later])
         known = {
             item.record.id: dense_key(item.record) for item in stored if item is not None and item.record is not None
@@ -189,7 +191,7 @@ def new_id() -> str:
 def _known(messages: Sequence[Message], lookup: Lookup) -> dict[str, Stored | None]:
     """Fetch everything that the messages' ids could stand for, in one call."""
     wanted = dict.fromkeys(id for m in messages if m.id is not None for id in (m.id, _qualified(m)))
-    return dict(zip(wanted, lookup(list(wanted)), strict=True))
+    return dict(zip(wanted, lookup(list(wanted)), strict=True)) if wanted else {}
 
 
 def _qualified(message: Message) -> str:

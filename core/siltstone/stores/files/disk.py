@@ -54,11 +54,14 @@ def looking(path: str) -> Iterator[None]:
 
 def status(path: str) -> os.stat_result:
     """Return what the disk knows of a file or folder; ``FileNotFoundError`` where there is none."""
-    with looking(path):
-        try:
-            return os.stat(path)
-        except NotADirectoryError as exc:
-            raise FileNotFoundError(path) from exc
+    try:  # looked at a dozen times in every write: not ``looking``, which takes longer than the system call
+        return os.stat(path)
+    except FileNotFoundError:
+        raise
+    except NotADirectoryError as exc:
+        raise FileNotFoundError(path) from exc
+    except OSError as exc:
+        raise translated(exc, path) from exc
 
 
 def exists(path: str) -> bool:
