@@ -6,7 +6,7 @@
 
 Each round begins with a store of ``--rows`` rows. A process adds rows one by one, each stored in the way that the
 peer's documentation gives; after the second one it is killed at a random moment of the next. Another process then
-opens the store and reads all rows.
+opens the store and reads all rows. Each store is first read without a kill.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,19 @@ class Round:
             raise RuntimeError(f"{self._name} did not write: {errors[-2000:]}")
 
     def outcome(self) -> dict[str, Any]:
-        call = [*self._call, "read", self._name, str(self._folder), "0", "0"]
-        read = subprocess.run(call, capture_output=True, text=True)
-        if read.returncode:
-            return {"outcome": "unopenable", "error": read.stderr.strip().splitlines()[-1][:200]}
-        found = Counter(json.loads(read.stdout.splitlines()[-1]))
-        expected = [*range(self._rows), *self.stored]
-        lost = sum(str(n) not in found for n in expected)
-        doubled = sum(count > 1 for count in found.values())
-        what = "rows lost" if lost else "rows doubled" if doubled else "fine"
-        return {"outcome": what, "acknowledged": len(expected), "lost": lost, "doubled": doubled}
+        return _read(self._call, self._name, self._folder, [*range(self._rows), *self.stored])
+
+
+def _read(child: list[str], name: str, folder: Path, expected: Sequence[int]) -> dict[str, Any]:
+    """Return what another process finds of the rows that were acknowledged."""
+    read = subprocess.run([*child, "read", name, str(folder), "0", "0"], capture_output=True, text=True)
+    if read.returncode:
+        return {"outcome": "unopenable", "error": read.stderr.strip().splitlines()[-1][:200]}
+    found = Counter(json.loads(read.stdout.splitlines()[-1]))
+    lost = sum(str(n) not in found for n in expected)
+    doubled = sum(count > 1 for count in found.values())
+    what = "rows lost" if lost else "rows doubled" if doubled else "fine"
+    return {"outcome": what, "acknowledged": len(expected), "lost": lost, "doubled": doubled}
 
 
 def test(python: str, name: str, rows: int, rounds: int, seed: int) -> dict[str, Any]:
@@ -84,6 +88,8 @@ def test(python: str, name: str, rows: int, rounds: int, seed: int) -> dict[str,
         filled = subprocess.run([*child, "fill", name, str(full), "0", str(rows)], capture_output=True, text=True)
         if filled.returncode:
             return {"cannot": filled.stderr.strip().splitlines()[-1][:300]}
+        if (unhurt := _read(child, name, full, range(rows)))["outcome"] != "fine":
+            return {"cannot": f"read back what was stored without a kill: {unhurt}"}
         for number in range(rounds):
             folder = Path(place) / f"round {number}"
             shutil.copytree(full, folder)
