@@ -87,10 +87,13 @@ def test_doing_it_twice_does_nothing_new(memory: TieredMemory, clock: FrozenCloc
 def test_a_dry_run_says_what_would_happen(memory: TieredMemory, clock: FrozenClock) -> None:
     """The rows of a dry run are those of the run that follows, and nothing is written."""
     memory.add(TALK, session_id="s")
+    memory.add([("user", "I live in Lisbon."), ("user", "I have a dog named Rex.")], session_id="t")
+    memory.add([("user", "I've moved to Porto.")], session_id="u")
     clock.advance(hours=1)
     revision = memory.revision
     planned = memory.consolidate(dry_run=True)
     assert planned.dry_run
+    assert (planned.count("repeat"), planned.count("supersede")) == (1, 1)
     assert memory.revision == revision
     assert memory.consolidate().rows == planned.rows
 

@@ -156,7 +156,8 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
     if not planned.puts:
         work.dropped()
         return
-    work.kept(planned.expect[LEDGER] + 1)
+    if not work.dry_run:
+        work.kept(planned.expect[LEDGER] + 1)
     _report(work, span, summary, digest, outcome)
 
 
