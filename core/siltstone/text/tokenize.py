@@ -26,6 +26,8 @@ VERSION: Final = 3 if DICTIONARY is None else f"3, {DICTIONARY}"
 
 MAX_WORD: Final = 64
 """Longer words (encoded data, mostly) are known by their first 64 characters."""
+_CLOSING: Final = ".,:;!?"
+"""No token ends with one of these."""
 _KEPT: Final = 1 << 16
 """Words whose terms are kept."""
 
@@ -85,15 +87,17 @@ def query_terms(text: str) -> tuple[str, ...]:
 
 def _stream(text: str) -> Iterator[str]:
     """Yield the terms piece by piece: no token holds a space, and most pieces have been seen before."""
-    pieces = unicodedata.normalize("NFKC", text).casefold().split()
-    return chain.from_iterable(map(_pieces.__getitem__, pieces))
+    normal = unicodedata.normalize("NFKC", text).casefold()
+    for mark in _CLOSING:
+        normal = normal.replace(f"{mark} ", " ")
+    return chain.from_iterable(map(_pieces.__getitem__, normal.split()))
 
 
 class _Pieces(dict[str, tuple[str, ...]]):
     """The terms of pieces between spaces; of short ASCII ones, which come again, they are kept."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        bare = piece.rstrip(".,:;!?")  # no token ends with one of these
+        bare = piece.rstrip(_CLOSING)
         found = tuple(_terms_in(piece)) if bare == piece else self[bare]
         if len(piece) <= MAX_WORD and piece.isascii():
             if len(self) >= _KEPT:
