@@ -32,8 +32,8 @@ SESSIONS = ("monday", "周二")
 KINDS = ("fact", "event", "profile")
 WORD = "深圳"
 """A word of every text, by which a search finds all of them."""
-LIVES = {"siltstone": 20, "ci": 200, "nightly": 4_000}[os.environ.get("SILTSTONE_PROFILE", "siltstone")]
-"""Lives of 50 steps each."""
+LIVES = {"siltstone": 20, "ci": 280, "nightly": 5_000}[os.environ.get("SILTSTONE_PROFILE", "siltstone")]
+"""Lives of 50 steps at most, of 39 on average."""
 CAN_ENCRYPT = importlib.util.find_spec("cryptography") is not None
 WHICH = st.integers(0, 1 << 16)
 """Chooses among what there is."""
@@ -303,7 +303,7 @@ class Life(RuleBasedStateMachine):
 
 
 def test_a_memory_is_a_dictionary_that_lasts(second: Second) -> None:
-    """Every life of a store ends as the model says: 10,000 steps in the profile ``ci``, more in ``nightly``."""
+    """Every life of a store ends as the model says: some 10,000 steps in the profile ``ci``, 200,000 in ``nightly``."""
     Life.steps = 0
     run_state_machine_as_test(lambda: Life(second), settings=hypothesis.settings(max_examples=LIVES))
-    assert Life.steps >= LIVES * hypothesis.settings().stateful_step_count * 0.9
+    assert Life.steps >= LIVES * 25
