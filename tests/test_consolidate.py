@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from siltstone import Message, Settings, TieredMemory
+from siltstone.records import ImportReport
+from siltstone.stores.ram import RamStore
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 
 TALK = [
@@ -145,8 +150,31 @@ def test_forgetting_a_message_remakes_its_digest(memory: TieredMemory, clock: Fr
     assert covered <= set(ids)
 
 
-@pytest.mark.parametrize("by", ["update", "add"])
-def test_a_changed_message_is_digested_anew(memory: TieredMemory, clock: FrozenClock, by: str) -> None:
+CHANGED = Message("user", "I live in Porto. I have a dog named Rex.", id="m1")
+
+
+def by_update(memory: TieredMemory) -> None:
+    """Change the message by its id."""
+    memory.update("m1", text=CHANGED.content)
+
+
+def by_add(memory: TieredMemory) -> None:
+    """Say the message again, with another text."""
+    memory.add([CHANGED], session_id="s", on_conflict="update")
+
+
+def by_import(memory: TieredMemory) -> None:
+    """Bring in an export that was edited by hand."""
+    file = io.BytesIO()
+    memory.export_to(file)
+    report = memory.import_from(io.BytesIO(file.getvalue().replace(b"Lisbon. I have", b"Porto. I have")))
+    assert report.updated == 1
+
+
+@pytest.mark.parametrize("change", [by_update, by_add, by_import])
+def test_a_changed_message_is_digested_anew(
+    memory: TieredMemory, clock: FrozenClock, change: Callable[[TieredMemory], None]
+) -> None:
     """What was made of a message goes when its text changes, and the next run makes it of the new text."""
     told = [
         Message("user", "I live in Lisbon. I have a dog named Rex.", id="m1"),
@@ -156,14 +184,53 @@ def test_a_changed_message_is_digested_anew(memory: TieredMemory, clock: FrozenC
     clock.advance(hours=1)
     memory.consolidate()
     note = memory.remember("she keeps a dog", source_ids=["m1"])
-    if by == "update":
-        memory.update("m1", text="I live in Porto. I have a dog named Rex.")
-    else:
-        changed = Message("user", "I live in Porto. I have a dog named Rex.", id="m1")
-        memory.add([changed], session_id="s", on_conflict="update")
+    clock.advance(hours=1)
+    change(memory)
+    assert memory.messages("s")[0].content == CHANGED.content
     assert not any("Lisbon" in text for _, text in derived(memory))
     memory.consolidate()
     assert ("profile", "I live in Porto") in derived(memory)
     assert ("profile", "I have a dog named Rex") in derived(memory)
     assert memory.get(note) is not None
     assert memory.consolidate().rows == ()
+
+
+def test_a_message_with_the_same_text_keeps_what_was_made_of_it(memory: TieredMemory, clock: FrozenClock) -> None:
+    """Only another text is digested anew: new metadata at the moment of the digest takes nothing out."""
+    told = Message("user", "I live in Lisbon.", id="m1")
+    memory.add([told, *TALK[2:]], session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    before = derived(memory)
+    memory.add([replace(told, metadata={"mood": "calm"})], session_id="s", on_conflict="update")
+    memory.update("m1", text=told.content)
+    assert derived(memory) == before
+    assert memory.consolidate().rows == ()
+
+
+def test_an_import_brings_what_was_made_of_the_new_text(clock: FrozenClock) -> None:
+    """What the source has made of its new text comes in with it, and a dry run says so beforehand."""
+    with (
+        TieredMemory.open(":memory:", embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock) as one,
+        TieredMemory.open(RamStore(), embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock) as two,
+    ):
+        one.add([Message("user", "I live in Lisbon. I have a dog named Rex.", id="m1"), *TALK[2:]], session_id="s")
+        clock.advance(hours=1)
+        moved(one, two)
+        for memory in (one, two):
+            memory.consolidate()
+        clock.advance(hours=1)
+        by_update(one)
+        one.consolidate()
+        dry = moved(one, two, dry_run=True)
+        assert replace(moved(one, two), dry_run=True) == dry
+        assert derived(two) == derived(one)
+        two.consolidate()
+        assert derived(two) == derived(one)
+
+
+def moved(one: TieredMemory, two: TieredMemory, **options: Any) -> ImportReport:
+    """Bring everything from one memory to another."""
+    file = io.BytesIO()
+    one.export_to(file)
+    return two.import_from(io.BytesIO(file.getvalue()), **options)

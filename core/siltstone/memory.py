@@ -16,8 +16,8 @@ from .importers.source import Source
 from .lifecycle.forget import forget
 from .lifecycle.history import history
 from .lifecycle.reembed import reembed
-from .lifecycle.remake import unmake
 from .lifecycle.state import state
+from .lifecycle.update import add_messages, update_record
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
 from .models.languages import LanguageWatch
@@ -37,7 +37,6 @@ from .records import (
     Record,
     SessionInfo,
     Stats,
-    message_id,
     to_datetime,
 )
 from .settings import Settings
@@ -320,13 +319,7 @@ class TieredMemory:
             max_chars=engine.settings.max_message_chars,
         )
         engine.vectors.resume(self._user_id)
-        ids = engine.long_term.add(self._user_id, read, now=now, on_conflict=on_conflict)
-        if on_conflict == "update":
-            stored = engine.store.fetch(self._user_id, ids)
-            changed = [
-                s.record for s in stored if s is not None and s.record is not None and s.record.updated_at == now
-            ]
-            unmake(engine.store, self._user_id, [message_id(record.id) for record in changed])
+        ids = add_messages(engine.store, engine.long_term, self._user_id, read, now=now, on_conflict=on_conflict)
         if engine.settings.worker:
             engine.worker.wake(self._user_id)
         self._keep_short(engine, ids)
@@ -408,11 +401,8 @@ class TieredMemory:
             changes["metadata"] = check_metadata(metadata, "the record")
         if not changes:
             raise InvalidInputError("update() was given nothing to change")
-        if text is not None:
-            unmake(engine.store, self._user_id, [message_id(id)])
-        record = engine.long_term.update(self._user_id, id, changes, now=engine.clock.now())
-        if text is not None:
-            unmake(engine.store, self._user_id, [message_id(id)])
+        now = engine.clock.now()
+        record = update_record(engine.store, engine.long_term, self._user_id, id, changes, now=now)
         self._keep_short(engine, record.source_ids if record.kind == "turn" else ())
         return record
 
@@ -497,9 +487,10 @@ class TieredMemory:
 
         ``path_or_file`` is a path, or a file open for reading; ``format`` one of ``siltstone.importers.formats``,
         found by looking inside if it is not given. What comes in belongs to this user, whosever it was. An export of
-        ours keeps ids, versions and times. Twice changes nothing; a source that has changed updates. What was
-        forgotten here stays forgotten, and so does what rests on it. What cannot be read is counted, named with its
-        line, and holds up nothing else. Killed, it goes on when it is run again: every 500 items are one commit.
+        ours keeps ids, versions and times. Twice changes nothing; a source that has changed updates, and what was
+        made of the old text goes. What was forgotten here stays forgotten, and so does what rests on it. What cannot
+        be read is counted, named with its line, and holds up nothing else. Killed, it goes on when it is run again:
+        every 500 items are one commit.
 
         On disk and found by its words when it returns; by its meaning once it is embedded: ``flush`` waits for that.
         ``dry_run`` gives the same report, writes nothing, and holds what it would write in memory.

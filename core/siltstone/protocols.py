@@ -160,10 +160,7 @@ class Put:
     @property
     def id(self) -> str:
         """The id under which the item is versioned: the message's where there is one, else the record's."""
-        if self.message is not None and self.message.id is not None:
-            return self.message.id
-        assert self.record is not None
-        return self.record.id
+        return _item_id(self.record, self.message)
 
 
 @dataclass(frozen=True)
@@ -174,6 +171,18 @@ class Stored:
     record: Record | None = None
     message: Message | None = None
     supplied_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The id under which the item is versioned, as in ``Put``."""
+        return _item_id(self.record, self.message)
+
+
+def _item_id(record: Record | None, message: Message | None) -> str:
+    if message is not None and message.id is not None:
+        return message.id
+    assert record is not None
+    return record.id
 
 
 @dataclass(frozen=True)

@@ -115,9 +115,8 @@ def _fail(work: Work, span: Span, job: Job, versions: dict[str, int], error: str
     failed = _failed(work, job, error, raw, covers=job.covers)
 
     def plan() -> Plan:
-        if _versions(work, span.ids) != versions or _job_version(work, job) != job.version:
-            return NOTHING
-        return Plan((failed.put(work.user_id, work.now),), {**versions, job.id: job.version}, (job.id,))
+        expect = {**versions, job.id: job.version}
+        return Plan((failed.put(work.user_id, work.now),), expect, (job.id,)) if work.still(expect) else NOTHING
 
     work.long_term.write(work.user_id, plan)
     work.note("fail", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", error)
@@ -137,9 +136,9 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
         nonlocal attempts
         attempts += 1
         outcome.clear()
-        if _versions(work, span.ids) != versions or (not redo and _taken_in(work, span)):
+        if not work.still({**versions, job.id: job.version}):  # or the lease ran out, and another worker took over
             return NOTHING
-        if _job_version(work, job) != job.version:  # the lease ran out, and another worker has taken over
+        if not redo and _taken_in(work, span):
             return NOTHING
         page, at = work.ledger()
         outcome.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now))
@@ -164,11 +163,6 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
 def _taken_in(work: Work, span: Span) -> bool:
     """Return whether a message of the span is covered by now."""
     return any(_covers(record) for record in work.store.dependents(work.user_id, span.ids))
-
-
-def _job_version(work: Work, job: Job) -> int:
-    (stored,) = work.store.fetch(work.user_id, [job.id])
-    return 0 if stored is None else stored.version
 
 
 def _summary(work: Work, span: Span, digest: Digest) -> Record | None:

@@ -94,9 +94,7 @@ def reflect(work: Work, model: ChatModel) -> None:
         puts, expect = writes(records)
         expect |= {record.id: record.version for record in shown if record.id not in expect}
         expect |= {page.id: at, mark.id: mark.version - 1}
-        present = work.store.fetch(work.user_id, list(expect))
-        versions = {id: 0 if one is None else one.version for id, one in zip(expect, present, strict=True)}
-        return Plan((*puts, Put(mark), page), expect, ()) if versions == expect else NOTHING
+        return Plan((*puts, Put(mark), page), expect, ()) if work.still(expect) else NOTHING
 
     if work.long_term.write(work.user_id, plan).puts:
         work.dropped()

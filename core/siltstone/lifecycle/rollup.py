@@ -117,9 +117,7 @@ def _roll(work: Work, rolled: Rolled) -> None:
     expect = {source.id: source.version for source in rolled.sources} | {rolled.id: rolled.version}
 
     def plan() -> Plan:
-        stored = work.store.fetch(work.user_id, list(expect))
-        present = {id: 0 if one is None else one.version for id, one in zip(expect, stored, strict=True)}
-        return Plan((Put(record),), expect, (record.id,)) if present == expect else NOTHING
+        return Plan((Put(record),), expect, (record.id,)) if work.still(expect) else NOTHING
 
     if work.long_term.write(work.user_id, plan).puts:
         work.note("roll up", [record.id], record.text, why)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -58,6 +58,11 @@ class Work:
     def dropped(self) -> None:
         """Say that what was decided on ``known`` was not written."""
         self._known = None
+
+    def still(self, expect: Mapping[str, int]) -> bool:
+        """Return whether the stored versions of items are these; 0 stands for none."""
+        stored = self.store.fetch(self.user_id, list(expect))
+        return all((0 if one is None else one.version) == at for one, at in zip(stored, expect.values(), strict=True))
 
     def ledger(self) -> tuple[Put, int]:
         """Return what turns the ledger's page, and the version that is to be expected of it."""

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..protocols import Put, Store, Stored
@@ -49,16 +49,6 @@ class LongTerm:
         self._store = store
         self._vectors = vectors
 
-    def add(self, user_id: str, messages: Sequence[Message], *, now: datetime, on_conflict: OnConflict) -> list[str]:
-        """Store messages of one session; return their ids, in order."""
-        if on_conflict not in get_args(OnConflict):
-            raise InvalidInputError(f"on_conflict must be 'error', 'update' or 'skip', not {on_conflict!r}")
-
-        def lookup(ids: Sequence[str]) -> list[Stored | None]:
-            return self._store.fetch(user_id, ids)
-
-        return list(self.write(user_id, lambda: plan_add(messages, lookup, user_id, now, on_conflict)).ids)
-
     def remember(self, record: Record) -> str:
         """Store one record, provided that its id is free and its sources exist."""
 
@@ -69,23 +59,10 @@ class LongTerm:
             for source_id, source in zip(record.source_ids, sources, strict=True):
                 if source is None:
                     raise NotFoundError(f"there is no source {source_id!r} to rest on: nothing was stored")
-            expect = {_item_id(s): s.version for s in sources if s is not None}
+            expect = {s.id: s.version for s in sources if s is not None}
             return Plan((Put(record=record),), {**expect, record.id: 0}, (record.id,))
 
         return self.write(record.user_id, plan).ids[0]
-
-    def update(self, user_id: str, id: str, changes: dict[str, Any], *, now: datetime) -> Record:
-        """Store the next version of a record or turn; return it."""
-
-        def plan() -> Plan:
-            (stored,) = self._store.fetch(user_id, [id])
-            if stored is None or stored.record is None:
-                raise NotFoundError(f"there is no record {id!r} of this user to update")
-            return plan_update(stored, changes, now)
-
-        record = self.write(user_id, plan).puts[0].record
-        assert record is not None
-        return record
 
     def write(self, user_id: str, plan: Callable[[], Plan]) -> Plan:
         """Plan, embed and commit, until no other writer has come in between; return what was written.
@@ -237,10 +214,3 @@ def _next_version(stored: Stored, message: Message, user_id: str, now: datetime)
 def _embedded(put: Put) -> Record | None:
     """Return the record of a put, if it is one that gets a vector."""
     return None if put.record is None or put.record.kind in HIDDEN_KINDS else put.record
-
-
-def _item_id(stored: Stored) -> str:
-    if stored.message is not None and stored.message.id is not None:
-        return stored.message.id
-    assert stored.record is not None
-    return stored.record.id

@@ -24,6 +24,7 @@ from .reads import Reads
 Outcome: TypeAlias = Literal["added", "updated", "unchanged", "skipped", "failed"]
 
 FORGOTTEN: Final = "it was forgotten in this store, or rests on something that was"
+OUTDATED: Final = "the text that it was made of has changed since: it will be made anew"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def _copied(versions: Sequence[Stored], reads: Reads, rules: Rules, vector: Floa
         text = version.message.content if version.message is not None else version.record.text if version.record else ""
         if len(text) > rules.max_chars:
             return Decision("failed", reason=f"a text of {len(text):,} characters is over Settings.max_message_chars")
-    here = reads.get(_id(newest))
+    here = reads.get(newest.id)
     if here is None:
         return _put("added", versions, reads, vector)
     if (here.message is None) != (newest.message is None):
@@ -93,9 +94,9 @@ def _later(here: Stored, there: Stored, reads: Reads, rules: Rules, vector: Floa
     """Decide between two states of one item that do not follow from each other: the one changed last counts."""
     if here.record is None or there.record is None:
         return Decision("skipped", reason="it differs from the one in this store, and nothing says which is later")
-    if _changed(here.record) > _changed(there.record):
+    if changed_at(here.record) > changed_at(there.record):
         return Decision("skipped", reason="this store has a later version")
-    edited = _changed(here.record) == _changed(there.record)  # by hand, in the file
+    edited = changed_at(here.record) == changed_at(there.record)  # by hand, in the file
     record = replace(
         there.record,
         version=here.record.version + 1,
@@ -132,10 +133,6 @@ def _owned(version: Stored, user_id: str) -> Stored:
     return dataclasses.replace(version, record=replace(version.record, user_id=user_id))
 
 
-def _id(item: Stored) -> str:
-    return Put(item.record, item.message).id
-
-
 def _state(item: Stored) -> tuple[Message | None, Record | None]:
     return item.message, item.record
 
@@ -161,7 +158,8 @@ def _sources(item: Stored) -> tuple[str, ...]:
     return item.record.source_ids if item.record is not None and item.message is None else ()
 
 
-def _changed(record: Record) -> datetime:
+def changed_at(record: Record) -> datetime:
+    """Return when a record got its newest version."""
     return record.updated_at or record.stored_at
 
 

@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 
 from ..importers.reader import Copied, Found, Noted, Reading, Said, Unreadable
-from ..protocols import Embedder, Floats, Put, Store
+from ..lifecycle import update
+from ..protocols import Embedder, Floats, Store, Stored
 from ..records import ImportProblem, ImportReport, Record
 from ..text.keys import dense_key
 from ..tiers.long_term import LongTerm, Plan
-from .decide import FORGOTTEN, Decision, Outcome, Rules, decide
+from .decide import FORGOTTEN, OUTDATED, Decision, Outcome, Rules, changed_at, decide
 from .reads import Ahead, Reads
 from .same_space import same_space
 
@@ -49,6 +50,7 @@ class Import:
         self._counts: Counter[str] = Counter()
         self._problems: list[ImportProblem] = []
         self._waiting: dict[int, tuple[Found, Outcome]] = {}
+        self._changed: set[str] = set()
         self._vectors_fit: bool | None = None
         self._vectors: Counter[bool] = Counter()
 
@@ -90,25 +92,44 @@ class Import:
             return Plan(puts, reads.expect, tuple(reads.written))
 
         if self._ahead is None:
-            written = self._long_term.write(self._rules.user_id, plan)
+            written = update.write(self._store, self._long_term, self._rules.user_id, plan)
             skipped = written.skipped
             self._stored([id for id in written.ids if id not in skipped])
         else:
-            skipped = self._pretend(plan())
+            skipped = self._pretend(plan)
         for found, decision in decided:
             self._count(found, decision, set(skipped), last=last)
 
     def _decide(self, found: Found, reads: Reads) -> Decision:
         if isinstance(found.item, Unreadable):
             return Decision("failed", reason=found.item.reason)
+        if isinstance(found.item, Copied) and self._is_outdated(found.item.versions[-1], reads):
+            return Decision("skipped", reason=OUTDATED)
         vector = _vector(found) if self._vectors_fit else None
         decision = decide(found.item, reads, self._rules, vector)
+        for put in decision.puts[-1:]:
+            before = reads.get(put.id)
+            if before is not None and update.told(before) != update.told(put):
+                self._changed.add(put.id)
         reads.put(decision.puts)
         return decision
 
-    def _pretend(self, planned: Plan) -> tuple[str, ...]:
-        """Note what a commit would have stored; return what it would have skipped."""
+    def _is_outdated(self, copy: Stored, reads: Reads) -> bool:
+        """Return whether a copy was made of a text that this import has changed since."""
+        made = copy.record
+        if made is None or copy.message is not None or made.made_by == "user":
+            return False
+        sources = [reads.get(id) for id in made.source_ids if id in self._changed]
+        return any(s is not None and s.record is not None and changed_at(made) < changed_at(s.record) for s in sources)
+
+    def _pretend(self, plan: Callable[[], Plan]) -> tuple[str, ...]:
+        """Note what a commit would have stored and taken out; return what it would have skipped."""
         assert self._ahead is not None
+        planned = plan()
+        changed = update.changed_texts(self._store, self._rules.user_id, planned)
+        if stale := update.made_of(self._store, self._rules.user_id, changed):
+            self._ahead.drop(stale)
+            planned = plan()
         skipped = self._store.refused(self._rules.user_id, planned.puts)
         for put in planned.puts:
             if put.id not in skipped:
@@ -167,7 +188,7 @@ def _ids(batch: Iterable[Found]) -> Iterator[str]:
     for found in batch:
         if isinstance(found.item, Copied):
             newest = found.item.versions[-1]
-            yield Put(newest.record, newest.message).id
+            yield newest.id
             if newest.record is not None and newest.message is None:
                 yield from newest.record.source_ids
         elif isinstance(found.item, Said) and found.item.message.id is not None:

@@ -12,16 +12,27 @@ from ..stores.files.codec import decode, encode
 
 
 class Ahead:
-    """What a dry run would have stored by now, packed: about as large in memory as its texts."""
+    """What a dry run would have stored by now, packed: about as large in memory as its texts; and taken out."""
 
     def __init__(self, user_id: str) -> None:
         self._user_id = user_id
         self._packed: dict[str, bytes] = {}
+        self._gone: set[str] = set()
 
     def get(self, id: str) -> Stored | None:
         """Return an item that would be there."""
         packed = self._packed.get(id)
         return None if packed is None else decode(orjson.loads(packed), self._user_id)
+
+    def is_gone(self, id: str) -> bool:
+        """Return whether an item that is in the store would have been taken out."""
+        return id in self._gone
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Note items as taken out."""
+        for id in ids:
+            self._packed.pop(id, None)
+            self._gone.add(id)
 
     def put(self, put: Put) -> None:
         """Note an item as stored."""
@@ -54,6 +65,8 @@ class Reads:
             return item
         if self._ahead is not None and (item := self._ahead.get(id)) is not None:
             return item
+        if self._ahead is not None and self._ahead.is_gone(id):
+            return None
         if id not in self._known:
             (self._known[id],) = self._store.fetch(self._user_id, [id])
         item = self._known[id]

@@ -18,7 +18,7 @@ from ..files.cipher import Cipher
 from ..files.codec import decode
 from ..files.frames import Damage, Frame, is_unfinished, scan
 from ..files.pinned import Pinned
-from ..table.rows import RECORD, Row, item_id, row_of
+from ..table.rows import RECORD, Row, row_of
 
 _HASH: Final = re.compile(r"[0-9a-f]{24}")
 _NOTES: Final = ("x", "y", "g", "next")
@@ -36,7 +36,7 @@ class Item:
     @property
     def id(self) -> str:
         """The id under which it is kept."""
-        return item_id(self.stored)
+        return self.stored.id
 
 
 @dataclass

@@ -69,7 +69,7 @@ class Item:
     @property
     def id(self) -> str:
         """The id under which it is kept."""
-        return item_id(self.stored)
+        return self.stored.id
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,6 @@ class Row:
     session: str | None
     speaker: str | None
     terms: Mapping[str, int]
-
-
-def item_id(stored: Stored) -> str:
-    """Return the id under which an item is kept."""
-    if stored.message is not None and stored.message.id is not None:
-        return stored.message.id
-    assert stored.record is not None
-    return stored.record.id
 
 
 def metadata_term(key: str, value: Any) -> str:

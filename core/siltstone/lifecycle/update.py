@@ -1,0 +1,101 @@
+"""Changing what was written: when a text changes, what was made of the old one is taken out, to be made again.
+
+Every writer that may change a text goes through ``write``: ``add``, ``update`` and an import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import Any, get_args
+
+from ..errors import InvalidInputError, NotFoundError
+from ..protocols import Put, Store, Stored
+from ..records import Message, Record
+from ..tiers.long_term import LongTerm, OnConflict, Plan, plan_add, plan_update
+from .forget import covering, derived_from
+
+
+def add_messages(
+    store: Store,
+    long_term: LongTerm,
+    user_id: str,
+    messages: Sequence[Message],
+    *,
+    now: datetime,
+    on_conflict: OnConflict,
+) -> list[str]:
+    """Store messages of one session; return their ids, in order."""
+    if on_conflict not in get_args(OnConflict):
+        raise InvalidInputError(f"on_conflict must be 'error', 'update' or 'skip', not {on_conflict!r}")
+
+    def lookup(ids: Sequence[str]) -> list[Stored | None]:
+        return store.fetch(user_id, ids)
+
+    return list(write(store, long_term, user_id, lambda: plan_add(messages, lookup, user_id, now, on_conflict)).ids)
+
+
+def update_record(
+    store: Store, long_term: LongTerm, user_id: str, id: str, changes: dict[str, Any], *, now: datetime
+) -> Record:
+    """Store the next version of a record or turn; return it."""
+
+    def plan() -> Plan:
+        (stored,) = store.fetch(user_id, [id])
+        if stored is None or stored.record is None:
+            raise NotFoundError(f"there is no record {id!r} of this user to update")
+        return plan_update(stored, changes, now)
+
+    record = write(store, long_term, user_id, plan).puts[0].record
+    assert record is not None
+    return record
+
+
+def write(store: Store, long_term: LongTerm, user_id: str, plan: Callable[[], Plan]) -> Plan:
+    """Write what ``plan`` decides, and take out what siltstone made of the texts that it changes.
+
+    Before the write, so that a kill in between leaves nothing stale; and after it, for what a worker has made of the
+    old texts meanwhile. What the plan itself brings stays.
+    """
+    changed: list[str] = []
+
+    def cleared() -> Plan:
+        planned = plan()
+        if stale := made_of(store, user_id, changed_texts(store, user_id, planned)):
+            store.remove(user_id, stale)
+            planned = plan()
+        changed[:] = changed_texts(store, user_id, planned)
+        return planned
+
+    written = long_term.write(user_id, cleared)
+    if late := made_of(store, user_id, changed, keep={put.id for put in written.puts}):
+        store.remove(user_id, late)
+    return written
+
+
+def changed_texts(store: Store, user_id: str, planned: Plan) -> list[str]:
+    """Return the ids of the stored items that a plan gives another text."""
+    newest = {put.id: put for put in planned.puts if planned.expect.get(put.id, 0)}
+    if not newest:
+        return []
+    present = zip(newest.values(), store.fetch(user_id, list(newest)), strict=True)
+    return [put.id for put, stored in present if stored is not None and told(stored) != told(put)]
+
+
+def made_of(store: Store, user_id: str, ids: Sequence[str], *, keep: Collection[str] = ()) -> list[str]:
+    """Return the ids of what siltstone made of messages or records; what people wrote themselves is not among them."""
+    if not ids:
+        return []
+    whole, partly, hidden = derived_from(store, user_id, ids)
+    resting = [record for record in (*whole, *partly) if record.made_by != "user"]
+    targets = [stored for stored in store.fetch(user_id, ids) if stored is not None]
+    digests, marks = covering(store, user_id, targets, resting)
+    gone = dict.fromkeys(record.id for record in (*resting, *digests, *hidden, *marks))
+    return [id for id in gone if id not in keep]
+
+
+def told(item: Put | Stored) -> object:
+    """Return what a digest of the item would rest on: its words, and who said them."""
+    if item.message is not None:
+        return item.message.role, item.message.name, item.message.content
+    return None if item.record is None else item.record.text
