@@ -25,6 +25,7 @@ from items import asked, space
 from siltstone.errors import SiltstoneError
 from siltstone.protocols import Where
 from siltstone.records import Message, Record
+from siltstone.upkeep import backup, restore, verify
 
 USER = "u"
 _READ: Final = 12
@@ -47,12 +48,14 @@ class Life:
     """A store's life, in steps that each may fail: what was promised is in the journal."""
 
     def __init__(self, place: Path) -> None:
-        self.folder, self.journal = place / "store", place / "v"
+        self.disk, self.journal = place / "disk", place / "v"
+        self.folder, self.backup = self.disk / "store", self.disk / "backup"
         self.writer: Writer | None = None
 
     def steps(self) -> list[Callable[[Writer], object]]:
         """Return what happens, in order."""
         return [
+            self.back_up,
             lambda w: w.add(USER, 3),
             self.read,
             lambda w: w.update(USER, ["v-5", "v-6"]),
@@ -66,6 +69,10 @@ class Life:
             lambda w: w.forget_everything(w.private),
             lambda w: w.add(USER, 80),  # enough for a cache
             lambda w: w.reopen(),
+            self.read,
+            lambda w: w.store.compact(),
+            self.verify,
+            self.restore,
             self.read,
             lambda w: w.close(),
         ]
@@ -92,6 +99,21 @@ class Life:
         wrong = [what for what, is_right in right.items() if not is_right]
         if wrong and not store.stats(USER).health:
             raise Broken(f"wrong answers, and the store does not say so: {wrong}")
+
+    def verify(self, _: Writer) -> None:
+        """Check every file: what cannot be looked at is an error, and nothing is called lost for it."""
+        lost = [finding for finding in verify(self.folder).findings if finding.severity == "lost"]
+        if lost:
+            raise Broken(f"verify takes what is there for lost: {lost}")
+
+    def back_up(self, _: Writer) -> None:
+        """Copy the store."""
+        backup(self.folder, self.backup)
+
+    def restore(self, _: Writer) -> None:
+        """Copy the store, and put the copy in its place: nothing changes by it."""
+        backup(self.folder, self.backup)
+        restore(self.backup, self.folder)
 
 
 def texts_of(items: Iterable[Message | Record | None]) -> dict[str, str]:
@@ -121,7 +143,7 @@ def _lacking(state: State) -> dict[str, set[str]]:
 def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
     """Live through it all with one fault, check what is left, and go on."""
     outcome, life = Outcome(), Life(place)
-    injector.arm(life.folder, number, error, mode)
+    injector.arm(life.disk, number, error, mode)
     try:
         for step in life.steps():
             try:
@@ -146,7 +168,7 @@ def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -
 def made(template: Path) -> None:
     """Make the store that every life begins with: two hundred records, and another user."""
     template.mkdir()
-    writer = Writer(template / "store", template / "v", "v", durability="os", segment_size=40_000)
+    writer = Writer(template / "disk" / "store", template / "v", "v", durability="os", segment_size=40_000)
     writer.store.set_fingerprint(space())
     writer.add(USER, 30)
     writer.add(writer.private, 6)

@@ -26,6 +26,7 @@ from ..reports import BackupReport
 from .files import auditfile, disk, manifest, storefile
 from .files.disk import File
 from .files.frames import committed
+from .files.layout import user_folders
 from .files.lock import FileLock
 from .files.manifest import Copy, Entry, Origin
 from .files.pinned import Pinned, pin, pin_user
@@ -56,15 +57,13 @@ def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progres
     """Bring the backup in ``target`` up to date with the store in ``root``; see ``upkeep.backup``."""
     _check_target(root, target, store)
     disk.make_folder(target)
-    lock = FileLock(os.path.join(target, "LOCK"))
-    lock.acquire(timeout)
-    try:
+    with FileLock(os.path.join(target, "LOCK")).held(timeout):
         before = manifest.origin(target)
         known = {} if before is None else {copy.path[7:]: copy for e in manifest.read(target) for copy in e.copies}
-        number = max((int(name) for name in os.listdir(target) if _RUN.fullmatch(name)), default=0) + 1
+        number = max((int(name) for name in disk.names(target) if _RUN.fullmatch(name)), default=0) + 1
         run = _Run(target, number, known, 0 if before is None else before.at * 1_000 - _SETTLED)
         origin = Origin(store.identity, time.time_ns() // 1_000, store.format, store.sealed)
-        folders = list(_user_folders(root))
+        folders = [os.path.relpath(folder, os.path.join(root, "users")) for folder in user_folders(root)]
         kept: set[str] = set()
         users = 0
 
@@ -80,15 +79,13 @@ def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progres
                     yield entry
                 if progress is not None:
                     progress(done, len(folders))
-            if os.path.exists(os.path.join(root, auditfile.NAME)):  # last: what users saw of it is in it
+            if disk.exists(os.path.join(root, auditfile.NAME)):  # last: what users saw of it is in it
                 whole += _copy(run, "", [pin(os.path.join(root, auditfile.NAME))])
                 kept.update(copy.path for copy in whole)
             yield Entry("", 0, tuple(whole))
 
         manifest.write(target, origin, entries())
         _drop_others(target, kept)
-    finally:
-        lock.release()
     return BackupReport(root, target, users, run.files, run.copied, run.bytes, run.copied_bytes, tuple(run.damaged))
 
 
@@ -96,9 +93,9 @@ def _check_target(root: str, target: str, store: StoreFile) -> None:
     inner, outer = os.path.realpath(target), os.path.realpath(root)
     if os.path.commonpath([inner, outer]) in (inner, outer):
         raise ConfigurationError(f"{target} and the store {root} are in one another: choose a folder apart")
-    if os.path.exists(target) and not os.path.isdir(target):
+    if disk.exists(target) and not disk.is_folder(target):
         raise ConfigurationError(f"{target} is a file: a backup is a folder")
-    names = os.listdir(target) if os.path.isdir(target) else []
+    names = disk.names(target, missing_ok=True)
     ours = {"LOCK", manifest.NAME, f"{manifest.NAME}.new"}
     if any(name not in ours and not _RUN.fullmatch(name) for name in names):
         raise ConfigurationError(
@@ -109,20 +106,13 @@ def _check_target(root: str, target: str, store: StoreFile) -> None:
         raise ConfigurationError(f"{target} is the backup of another store; nothing was changed: choose another folder")
 
 
-def _user_folders(root: str) -> Iterator[str]:
-    users = os.path.join(root, "users")
-    for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
-        for name in sorted(os.listdir(os.path.join(users, group))):
-            yield os.path.join(group, name)
-
-
 def _copy_user(run: _Run, root: str, folder: str, timeout: float) -> Entry | None:
     """Copy a user as of one moment; ``None`` for one who was removed."""
     path = os.path.join(root, "users", folder)
     lock = FileLock(os.path.join(path, "LOCK"))
     try:
         with lock.held(timeout):
-            audited = _size(os.path.join(root, auditfile.NAME))
+            audited = disk.size(os.path.join(root, auditfile.NAME))
             pinned = pin_user(path)
     except FileNotFoundError:
         return None
@@ -175,14 +165,10 @@ def _whole_commits(run: _Run, name: str, pinned: Pinned, is_last: bool) -> Itera
 
 def _drop_others(target: str, kept: set[str]) -> None:
     """Remove the files that the manifest does not name."""
-    for run in sorted(name for name in os.listdir(target) if _RUN.fullmatch(name)):
-        for folder, _, names in os.walk(os.path.join(target, run), topdown=False):
+    for run in (name for name in disk.names(target) if _RUN.fullmatch(name)):
+        for folder, _, names in disk.walk(os.path.join(target, run), topdown=False):
             for name in names:
                 path = os.path.join(folder, name)
                 if os.path.relpath(path, target) not in kept:
                     disk.unlink(path)
             disk.remove_empty(folder)
-
-
-def _size(path: str) -> int:
-    return os.stat(path).st_size if os.path.exists(path) else 0

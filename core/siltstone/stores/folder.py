@@ -42,7 +42,7 @@ from ..errors import (
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from . import quarantine
-from .files import auditfile, disk, mounts, restored, storefile
+from .files import auditfile, disk, layout, mounts, restored, storefile
 from .files.auditfile import Deed
 from .files.cipher import Keys
 from .files.lock import FileLock
@@ -361,10 +361,7 @@ class FolderStore(ReadingStore):
 
     def user_folders(self) -> Iterator[str]:
         """Yield the folders of all users, readable or not."""
-        users = os.path.join(self._root, "users")
-        for group in sorted(disk.names(users)) if disk.is_folder(users) else []:
-            for name in sorted(disk.names(os.path.join(users, group))):
-                yield os.path.join(users, group, name)
+        return layout.user_folders(self._root)
 
     def _remove_user(self, user_id: str, store: StoreFile) -> str | None:
         """Move a user's folder out of sight, to be deleted from there; return its name in the trash."""
@@ -377,7 +374,6 @@ class FolderStore(ReadingStore):
             with self._user(user_id, store).held(store.space):
                 quarantine.forget(self._root, os.path.basename(folder))
                 disk.rename(folder, os.path.join(self._trash, name))
-                disk.sync_folder(os.path.dirname(folder))
         except (Vanished, FileNotFoundError):
             pass  # another process was faster
         self._drop(user_id)
@@ -387,7 +383,7 @@ class FolderStore(ReadingStore):
         """Return what removed folders of a user refuse that has not gone over to a new one yet."""
         refused: set[str] = set()
         mine = os.path.basename(self._folder(user_id)) + "."
-        for name in disk.names(self._trash) if disk.is_folder(self._trash) else []:
+        for name in disk.names(self._trash, missing_ok=True):
             if name.startswith(mine):
                 folder = os.path.join(self._trash, name)
                 with suppress(Vanished, FileNotFoundError, StoreCorruptedError):  # what is gone has gone over before
@@ -401,12 +397,12 @@ class FolderStore(ReadingStore):
         whose some of the folders are.
         """
         left: list[SiltstoneError] = []
-        for name in disk.names(self._trash) if disk.is_folder(self._trash) else []:
+        for name in disk.names(self._trash, missing_ok=True):
             folder = os.path.join(self._trash, name)
             try:
                 self._note_erasure(folder, (known or {}).get(name))
                 self._keys.destroy(folder)
-                left += disk.remove_tree(folder)
+                disk.remove_tree(folder)
             except SiltstoneError as exc:
                 left.append(exc)
         self._left = left
@@ -447,7 +443,7 @@ class FolderStore(ReadingStore):
         """Open the users whose removals a killed process left half done; opening makes up for it."""
         store = self._settings()
         marks = os.path.join(self._root, UNFINISHED)
-        for name in disk.names(marks) if disk.is_folder(marks) else []:
+        for name in disk.names(marks, missing_ok=True):
             user_id = self._read_user(storefile.named_folder(self._root, name))
             if user_id is None:
                 disk.unlink(os.path.join(marks, name))

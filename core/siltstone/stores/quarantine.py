@@ -38,8 +38,6 @@ def keep(root: str, owner: str, source: str, pieces: Sequence[tuple[str, int, in
 def forget(root: str, owner: str) -> None:
     """Remove all that is kept of a user."""
     kept = os.path.join(root, FOLDER)
-    for name in os.listdir(kept) if os.path.isdir(kept) else []:
+    for name in disk.names(kept, missing_ok=True):
         if name.partition("-")[2].rpartition("-")[0] == owner:
-            failed = disk.remove_tree(os.path.join(kept, name))
-            if failed:
-                raise failed[0]
+            disk.remove_tree(os.path.join(kept, name))

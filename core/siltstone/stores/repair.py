@@ -23,13 +23,14 @@ from .files import auditfile, cache, disk, storefile, twofold
 from .files.auditfile import Deed
 from .files.cipher import Keys
 from .files.frames import Frame
+from .files.layout import user_folders
 from .files.lock import FileLock
 from .files.log import Log, Vanished
 from .files.pinned import Pinned
 from .files.storefile import StoreFile
 from .files.vectorfile import blank, listed
 from .folder import FolderStore
-from .verify import Progress, Whole, look_at_files, look_at_user, pinned_all, refusals, user_folders
+from .verify import Progress, Whole, look_at_files, look_at_user, pinned_all, refusals
 
 _USER: Final = re.compile(rb'"user":("(?:[^"\\]|\\.)*")')
 
@@ -47,7 +48,7 @@ def mend(
     FolderStore(root, create=False, lock_timeout=timeout, key=key).close()  # ends removals, restores and migrations
     whole = Whole(root, keys, storefile.read(root, keys), refusals(root, keys))
     candidates = [*whole.refused, *([] if user_id is None else [user_id])]
-    folders = list(user_folders(root))
+    folders = [os.path.relpath(folder, root) for folder in user_folders(root)]
     mended = 0
     for done, folder in enumerate(folders, 1):
         found = look_at_user(whole, folder, timeout=timeout)
@@ -69,7 +70,7 @@ def _mend_store(root: str) -> None:
     if not damaged:
         return
     if document is None:
-        quarantine.keep(root, "store", root, [(storefile.NAME, 0, os.stat(path).st_size)])
+        quarantine.keep(root, "store", root, [(storefile.NAME, 0, disk.size(path))])
         document = twofold.salvage(path)
     if document is None:
         storefile.write(root, StoreFile(secrets.token_bytes(16), _next_space(root)))
@@ -79,7 +80,7 @@ def _mend_store(root: str) -> None:
 
 def _next_space(root: str) -> int:
     """Return a number that no vector file of the store bears."""
-    spaces = [space for folder in user_folders(root) for _, space, _, _ in listed(os.path.join(root, folder))]
+    spaces = [space for folder in user_folders(root) for _, space, _, _ in listed(folder)]
     return max(spaces, default=0) + 1
 
 
@@ -194,7 +195,7 @@ def _clear(root: str) -> None:
     """Remove what killed processes left, and take back what others may read."""
     for finding in check_leftovers(root):
         path = os.path.join(root, finding.path)
-        if finding.repair == "removes it" and os.path.isdir(path):
+        if finding.repair == "removes it" and disk.is_folder(path):
             disk.remove_tree(path)
         elif finding.repair == "removes it":
             disk.unlink(path)

@@ -98,9 +98,9 @@ def _elsewhere(root: str) -> ConfigurationError:
 
 def _check_place(root: str, origin: Origin, keys: Keys) -> str:
     """Return what is known there of the time since the backup. Raises ``ConfigurationError`` for any other place."""
-    if os.path.exists(root) and not os.path.isdir(root):
+    if disk.exists(root) and not disk.is_folder(root):
         raise ConfigurationError(f"{root} is a file: a store is a folder")
-    names = set(os.listdir(root)) if os.path.isdir(root) else set()
+    names = set(disk.names(root, missing_ok=True))
     if not names - _BESIDE:
         return "nothing"
     knew, found = "audit", auditfile.identity(root, keys)
@@ -121,9 +121,9 @@ def _check_place(root: str, origin: Origin, keys: Keys) -> str:
 
 def _clear(building: str) -> None:
     """Remove what a killed restore left."""
-    for name in os.listdir(building):
+    for name in disk.names(building):
         path = os.path.join(building, name)
-        if os.path.isdir(path):
+        if disk.is_folder(path):
             disk.remove_tree(path)
         elif name != "GUARD":
             disk.unlink(path)
@@ -218,7 +218,7 @@ def _do_again(building: str, keys: Keys, deeds: list[Deed], outcome: _Outcome) -
     for deed in deeds:
         if deed.action == "erase" and deed.user_id is not None:
             folder = settings.user_folder(building, deed.user_id)
-            if os.path.isdir(folder):
+            if disk.is_folder(folder):
                 disk.remove_tree(folder)
                 outcome.erased.add(deed.user_id)
                 name = os.path.relpath(folder, os.path.join(building, "users"))

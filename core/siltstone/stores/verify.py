@@ -6,7 +6,7 @@ A user's lock is held while their files are opened, not while they are read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import ReadOnlyError, StoreCorruptedError
@@ -15,8 +15,9 @@ from .checks.caches import CacheCheck
 from .checks.documents import DocumentCheck, Documents
 from .checks.vectors import VectorCheck, Vectors
 from .checks.whole import check_audit, check_keys, check_leftovers, check_modes, check_store
-from .files import auditfile
+from .files import auditfile, disk
 from .files.cipher import Keys
+from .files.layout import user_folders
 from .files.lock import FileLock
 from .files.pinned import Pinned, pin_user
 from .files.storefile import StoreFile
@@ -48,7 +49,7 @@ def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progre
     """Return what there is to say of a store; see ``upkeep.verify``."""
     store, keys, findings = check_store(root, key)
     whole = Whole(root, keys, store, refusals(root, keys))
-    folders = list(user_folders(root))
+    folders = [os.path.relpath(folder, root) for folder in user_folders(root)]
     users = documents = vectors = pending = 0
     for done, folder in enumerate(folders, 1):
         found = look_at_user(whole, folder, timeout=timeout)
@@ -77,7 +78,7 @@ def look_at_user(whole: Whole, folder: str, *, timeout: float) -> UserFound | No
     except FileNotFoundError:
         return None
     except StoreCorruptedError as exc:  # no key
-        if not os.path.isdir(path):
+        if not disk.is_folder(path):
             return None
         return UserFound(folder, Documents(), Vectors(), [Finding("lost", folder, f"nothing of it can be read: {exc}")])
 
@@ -117,17 +118,9 @@ def _awaited(folder: str, documents: Documents, was_there: bool) -> Finding:
     return Finding("cosmetic", path, what, "", documents.user_id)
 
 
-def user_folders(root: str) -> Iterator[str]:
-    """Yield the users' folders, relative to the store."""
-    users = os.path.join(root, "users")
-    for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
-        for name in sorted(os.listdir(os.path.join(users, group))):
-            yield os.path.join("users", group, name)
-
-
 def pinned_all(path: str) -> tuple[list[Pinned], list[str]]:
     """Return a user's files, and the names of those that were never put in their places; needs the user's lock."""
-    return pin_user(path), sorted(name for name in os.listdir(path) if name.endswith(".new"))
+    return pin_user(path), [name for name in disk.names(path) if name.endswith(".new")]
 
 
 def refusals(root: str, keys: Keys) -> Mapping[str, set[str]]:

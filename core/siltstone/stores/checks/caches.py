@@ -8,7 +8,7 @@ import numpy as np
 
 from ...reports import Finding
 from ...text import tokenize
-from ..files import cache
+from ..files import cache, disk
 from ..files.cipher import Cipher
 from ..files.log import Log
 from ..table import snapshot
@@ -27,7 +27,7 @@ class CacheCheck:
         self.segments: set[int] = set()
         self._wrong = 0
         self._table: Table | None = None
-        if not os.path.exists(os.path.join(folder, cache.NAME)):
+        if not disk.exists(os.path.join(folder, cache.NAME)):
             return
         found = cache.read(folder, cipher)
         if found is None:

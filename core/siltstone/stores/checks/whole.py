@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import Final
 
 from ...errors import StoreCorruptedError
 from ...reports import Finding
-from ..files import auditfile, restored, storefile, twofold
+from ..files import auditfile, disk, restored, storefile, twofold
 from ..files.cipher import NO_KEYS, Keys
 from ..files.disk import FILE_MODE, FOLDER_MODE
 from ..files.frames import Damage, is_unfinished
@@ -42,7 +43,7 @@ def check_store(root: str, key: bytes | str | None) -> tuple[StoreFile | None, K
         what = "both copies are damaged"
         found = Finding("recomputable", storefile.NAME, what, "puts them together again")
         return storefile.settings(salvaged, keys), keys, [found]
-    if os.path.isdir(os.path.join(root, storefile.KEYS)):
+    if disk.is_folder(os.path.join(root, storefile.KEYS)):
         raise StoreCorruptedError(
             f"{path} is damaged in both copies, and an encrypted store cannot be read without it; nothing was changed: "
             "restore a backup over the store, which holds the file"
@@ -68,16 +69,16 @@ def check_keys(root: str) -> Iterator[Finding]:
 def key_files(root: str) -> Iterator[str]:
     """Yield the files of keys, and those that name a user's keys."""
     keys = os.path.join(root, storefile.KEYS)
-    if os.path.isdir(keys):
+    if disk.is_folder(keys):
         for path in (*_below(keys), *_below(os.path.join(root, "users"))):
             inside = path.startswith(keys) and os.path.basename(path) != "LOCK" and not path.endswith(".new")
-            if os.path.isfile(path) and (inside or os.path.basename(path) == "KEY"):
+            if (inside or os.path.basename(path) == "KEY") and not disk.is_folder(path):
                 yield path
 
 
 def check_audit(root: str, keys: Keys, store: StoreFile | None) -> list[Finding]:
     """Return what is wrong with the audit."""
-    if not os.path.exists(os.path.join(root, auditfile.NAME)):
+    if not disk.exists(os.path.join(root, auditfile.NAME)):
         return []
     data = pin(os.path.join(root, auditfile.NAME)).read()
     found = []
@@ -97,16 +98,16 @@ def check_audit(root: str, keys: Keys, store: StoreFile | None) -> list[Finding]
 
 def check_leftovers(root: str) -> Iterator[Finding]:
     """Yield what killed processes left beside the users' own files, and what is none of ours."""
-    for name in sorted(os.listdir(root)):
+    for name in disk.names(root):
         if name in _PASSING:
             yield Finding("cosmetic", name, _PASSING[name], "removes it" if name == "restoring" else "ends it")
         elif name.endswith(".new"):
             yield Finding("cosmetic", name, "it was never put in its place", "removes it")
         elif name not in _KNOWN:
             yield Finding("cosmetic", name, "it is none of siltstone's files")
-    for name in _names(os.path.join(root, "trash")):
+    for name in disk.names(os.path.join(root, "trash"), missing_ok=True):
         yield Finding("cosmetic", f"trash/{name}", "a removed user's files are still there", "removes them")
-    for name in _names(os.path.join(root, "unfinished")):
+    for name in disk.names(os.path.join(root, "unfinished"), missing_ok=True):
         yield Finding("cosmetic", f"unfinished/{name}", "a removal that has not come to its end", "ends it")
 
 
@@ -114,23 +115,16 @@ def check_modes(root: str) -> Iterator[Finding]:
     """Yield what others than the owner may read; the folder of the store itself is the user's to give away."""
     for path in _below(root):
         try:
-            mode = os.lstat(path).st_mode & 0o777
+            found = disk.status(path).st_mode
         except FileNotFoundError:
             continue  # it went meanwhile
-        if mode & 0o077:
+        if found & 0o077:
             name = os.path.relpath(path, root)
-            wanted = FOLDER_MODE if os.path.isdir(path) else FILE_MODE
+            mode, wanted = stat.S_IMODE(found), FOLDER_MODE if stat.S_ISDIR(found) else FILE_MODE
             yield Finding("exposed", name, f"its mode is {mode:o}, not {wanted:o}", "sets it")
 
 
 def _below(root: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in disk.walk(root):
         for name in (*folders, *names):
             yield os.path.join(folder, name)
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except FileNotFoundError:
-        return []

@@ -81,10 +81,39 @@ def is_folder(path: str) -> bool:
         return False
 
 
-def names(folder: str) -> list[str]:
-    """Return the names in a folder; ``FileNotFoundError`` where there is none."""
-    with looking(folder):
-        return os.listdir(folder)
+def size(path: str) -> int:
+    """Return the bytes of a file, 0 where there is none."""
+    try:
+        return status(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def names(folder: str, *, missing_ok: bool = False) -> list[str]:
+    """Return the names in a folder, sorted.
+
+    Raises ``FileNotFoundError`` where there is none; with ``missing_ok`` there are no names then.
+    """
+    try:
+        with looking(folder):
+            return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        if missing_ok:
+            return []
+        raise
+
+
+def walk(root: str, *, topdown: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk through a folder as ``os.walk`` does, which passes over what it cannot list: here that is an error.
+
+    What goes meanwhile is passed over.
+    """
+
+    def refuse(exc: OSError) -> None:
+        if not isinstance(exc, FileNotFoundError):
+            raise translated(exc, exc.filename or root) from exc
+
+    return os.walk(root, topdown, refuse)
 
 
 def translated(exc: OSError, path: str) -> SiltstoneError:
@@ -123,16 +152,20 @@ class File:
                 os.close(fd)
 
     @property
+    def status(self) -> os.stat_result:
+        """What the disk knows of it."""
+        with looking(self.path):
+            return os.fstat(self.fd)
+
+    @property
     def inode(self) -> int:
         """The file's identity on its disk."""
-        with looking(self.path):
-            return os.fstat(self.fd).st_ino
+        return self.status.st_ino
 
     @property
     def size(self) -> int:
         """Bytes."""
-        with looking(self.path):
-            return os.fstat(self.fd).st_size
+        return self.status.st_size
 
     def read(self, start: int, size: int) -> bytes:
         """Return ``size`` bytes from ``start``, fewer at the end of the file."""
@@ -187,7 +220,7 @@ def make_folder(path: str) -> None:
 def protect(path: str) -> None:
     """Let only the owner read and write a file or folder."""
     with step("chmod", path):
-        os.chmod(path, FOLDER_MODE if os.path.isdir(path) else FILE_MODE)
+        os.chmod(path, FOLDER_MODE if is_folder(path) else FILE_MODE)
 
 
 def sync_folder(path: str) -> None:
@@ -224,14 +257,17 @@ def touch(path: str) -> None:
 
 
 def rename(old: str, new: str) -> None:
-    """Rename within a folder; on disk when it returns."""
+    """Rename a file or folder, within its folder or to another; on disk when it returns."""
     with step("rename", new):
         os.rename(old, new)
-    sync_folder(os.path.dirname(new))
+    there, here = os.path.dirname(new), os.path.dirname(old)
+    sync_folder(there)
+    if here != there:  # second: after a power loss it may be in both places, never in none
+        sync_folder(here)
 
 
-def remove_tree(path: str) -> list[SiltstoneError]:
-    """Remove a folder with everything in it, as far as that goes; return why something is left, if anything is."""
+def remove_tree(path: str) -> None:
+    """Remove a folder with everything in it. What cannot be removed is passed over, and raised in the end."""
     failures: list[SiltstoneError] = []
     unlisted: list[OSError] = []
     for folder, _, found in os.walk(path, topdown=False, onerror=unlisted.append):
@@ -245,12 +281,14 @@ def remove_tree(path: str) -> list[SiltstoneError]:
                 os.rmdir(folder)
         except SiltstoneError as exc:
             failures.append(exc)
-    return failures + [translated(exc, path) for exc in unlisted if not isinstance(exc, FileNotFoundError)]
+    failures += [translated(exc, path) for exc in unlisted if not isinstance(exc, FileNotFoundError)]
+    if failures:
+        raise failures[0]
 
 
 def remove_empty(path: str) -> None:
     """Remove a folder if nothing is in it."""
-    if not os.listdir(path):
+    if not names(path):
         with step("rmdir", path), suppress(FileNotFoundError):
             os.rmdir(path)
 

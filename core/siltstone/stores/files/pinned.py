@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from . import disk
 from .disk import File
 
 _TRUTH: Final = re.compile(r"docs\.\d{6}\.jsonl|vectors\.\d{4}x\d+\.\d{6}\.f16|KEY")
@@ -45,11 +46,11 @@ class Pinned:
 def pin(path: str) -> Pinned:
     """Return a file as it is now. Raises ``FileNotFoundError``."""
     file = File(path)
-    found = os.fstat(file.fd)
+    found = file.status
     seen = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     return Pinned(os.path.basename(path), file, found.st_size, seen)
 
 
 def pin_user(folder: str) -> list[Pinned]:
     """Return the files of a user that cannot be made anew from others, by name; the user's lock must be held."""
-    return [pin(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if _TRUTH.fullmatch(name)]
+    return [pin(os.path.join(folder, name)) for name in disk.names(folder) if _TRUTH.fullmatch(name)]

@@ -13,6 +13,7 @@ from typing import Final
 
 from . import auditfile, disk, storefile
 from .cipher import Keys
+from .layout import user_folders
 from .lock import FileLock
 
 FOLDER: Final = "restored"
@@ -20,7 +21,7 @@ FOLDER: Final = "restored"
 
 def is_pending(root: str) -> bool:
     """Return whether parts of a restore are not in their places yet. One system call."""
-    return os.path.isdir(os.path.join(root, FOLDER))
+    return disk.is_folder(os.path.join(root, FOLDER))
 
 
 @contextmanager
@@ -30,27 +31,21 @@ def quiet(root: str, timeout: float) -> Iterator[None]:
     Whoever begins to write to a new user meanwhile finds afterwards that the folder has gone, and begins anew.
     """
     with ExitStack() as held:
-        for folder in _folders(os.path.join(root, "users")):
+        for folder in user_folders(root):
             with suppress(FileNotFoundError):  # removed meanwhile
                 held.enter_context(FileLock(os.path.join(folder, "LOCK")).held(timeout))
         held.enter_context(FileLock(os.path.join(root, "LOCK")).held(timeout))
         yield
 
 
-def _folders(users: str) -> Iterator[str]:
-    for group in sorted(os.listdir(users)) if os.path.isdir(users) else []:
-        for name in sorted(os.listdir(os.path.join(users, group))):
-            yield os.path.join(users, group, name)
-
-
 def finish(root: str, keys: Keys) -> None:
     """Move the parts to their places; what was there goes to ``trash/``. Needs ``quiet``."""
     done = os.path.join(root, FOLDER)
-    if not os.path.isdir(done):
+    if not disk.is_folder(done):
         return
     users = os.path.join(root, "users")
-    if os.path.isdir(os.path.join(done, "users")):
-        if os.path.isdir(users):
+    if disk.is_folder(os.path.join(done, "users")):
+        if disk.is_folder(users):
             trash = os.path.join(root, "trash")
             disk.make_folder(trash)
             disk.rename(users, os.path.join(trash, secrets.token_hex(8)))

@@ -38,13 +38,9 @@ def migrate(root: str, *, writable: bool, lock_timeout: float, steps: Sequence[S
             )
         return
     if lacking:
-        lock = FileLock(os.path.join(root, "LOCK"))
-        lock.acquire(lock_timeout)
-        try:
+        with FileLock(os.path.join(root, "LOCK")).held(lock_timeout):
             for step in steps:
                 _take(root, step)
-        finally:
-            lock.release()
     _drop_copies(root)
 
 
@@ -89,7 +85,7 @@ def _mark(root: str, before: Mapping[str, Any], to: int, where: str | None) -> N
 
 def _put_back(root: str) -> None:
     copies = os.path.join(root, FOLDER)
-    for folder, _, names in os.walk(copies):
+    for folder, _, names in disk.walk(copies):
         for name in names:
             path = os.path.join(folder, name)
             disk.copy(path, os.path.join(root, os.path.relpath(path, copies)))
@@ -97,6 +93,4 @@ def _put_back(root: str) -> None:
 
 def _drop_copies(root: str) -> None:
     if disk.is_folder(os.path.join(root, FOLDER)):
-        failures = disk.remove_tree(os.path.join(root, FOLDER))
-        if failures:
-            raise failures[0]
+        disk.remove_tree(os.path.join(root, FOLDER))
