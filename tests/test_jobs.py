@@ -153,7 +153,7 @@ def test_the_extractive_summarizer_stands_in_until_the_model_works(
     assert before
     assert all("fallback" in record.flags for record in before)
     (job,) = waiting(memory)
-    assert (job.state, job.covers) == ("waiting", True)
+    assert (job.state, job.covers, job.error) == ("waiting", True, "down")
     assert memory.consolidate().rows == ()
     clock.advance(minutes=2)
     assert memory.consolidate().count("digest") == 1

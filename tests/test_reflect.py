@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 import pytest
 
-from siltstone import BackendUnavailableError, Digest, Message, ModelError, Settings, TieredMemory
+from siltstone import BackendUnavailableError, ConfigurationError, ModelError, Settings, TieredMemory
 from siltstone.compress.extractive import ExtractiveSummarizer
-from siltstone.lifecycle.reflect import read
+from siltstone.lifecycle.reflect import SCHEMA, read
 from siltstone.testing import FrozenClock, HashEmbedder, ScriptedChatModel, WordCounter
 
 TOLD = ["I live in Lisbon.", "I have a dog named Rex.", "I love hiking.", "I work as a nurse.", "I'm allergic to nuts."]
-
-
-class RulesWithModel(ExtractiveSummarizer):
-    """Digests by rule, and has a language model to reflect with."""
-
-    def __init__(self, chat_model: ScriptedChatModel) -> None:
-        super().__init__()
-        self.chat_model = chat_model
-
-    def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
-        """Return the digest of the rules."""
-        return replace(super().summarize(messages, max_tokens=max_tokens), made_by="rules")
 
 
 INSIGHT = {"text": "The user probably walks the dog in the hills.", "sources": ["f2", "f3"]}
@@ -50,7 +37,8 @@ def memory(model: ScriptedChatModel) -> Iterator[TieredMemory]:
         ":memory:",
         embedder=HashEmbedder(),
         token_counter=WordCounter(),
-        summarizer=RulesWithModel(model),
+        summarizer=ExtractiveSummarizer(),
+        llm=model,
         clock=clock,
         settings=settings,
     ) as memory:
@@ -94,6 +82,30 @@ def test_a_model_that_fails_leaves_it_for_later(memory: TieredMemory, model: Scr
     assert len(model.calls) == 2
     memory.consolidate()
     assert len(model.calls) == 2
+
+
+@pytest.mark.parametrize("models", [{"llm": "one"}, {"summarizer": "one"}, {"summarizer": "other", "llm": "one"}])
+def test_the_model_that_reflects_is_the_one_that_was_given(models: dict[str, str]) -> None:
+    """It is ``llm``, else the language model that makes the digests."""
+    named = {name: ScriptedChatModel(["{}"] * 40, name=name) for name in ("one", "other")}
+    given = {role: named[name] for role, name in models.items()}
+    clock = FrozenClock("2024-05-08T12:00:00+00:00")
+    settings = Settings(embed_wait=5.0, reflect=True)
+    with TieredMemory.open(
+        ":memory:", embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock, settings=settings, **given
+    ) as memory:
+        for n, text in enumerate(TOLD * 2):
+            memory.add([("user", text)], session_id=f"s{n}")
+            clock.advance(days=1)
+            memory.consolidate()
+    assert any(call.schema == SCHEMA for call in named["one"].calls)
+    assert not any(call.schema == SCHEMA for call in named["other"].calls)
+
+
+def test_without_a_model_nothing_promises_to_reflect() -> None:
+    """What could not be done is refused at opening, and not left out in silence."""
+    with pytest.raises(ConfigurationError, match="llm="):
+        TieredMemory.open(":memory:", embedder=HashEmbedder(), settings=Settings(reflect=True))
 
 
 @pytest.mark.parametrize("answer", ["", "I cannot do that.", "[]", '{"facts": []}'])

@@ -10,14 +10,14 @@ from typing import Any
 
 from .compress.extractive import ExtractiveSummarizer
 from .compress.llm import LLMSummarizer
-from .errors import EmbedderMismatchError
+from .errors import ConfigurationError, EmbedderMismatchError
 from .lifecycle.consolidate import Consolidator
 from .lifecycle.worker import Worker
 from .models.fingerprint import fingerprint_of
 from .models.languages import LanguageWatch
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
 from .opening import StoreHandle
-from .protocols import Clock, Embedder, Fingerprint, Floats, ShortTermStore, Store, Summarizer
+from .protocols import ChatModel, Clock, Embedder, Fingerprint, Floats, ShortTermStore, Store, Summarizer
 from .settings import Settings
 from .tiers.long_term import LongTerm
 from .tiers.vectors import VectorQueue
@@ -99,16 +99,21 @@ def _mismatch(store: Store, embedder: Embedder) -> EmbedderMismatchError:
     )
 
 
-def resolve_summarizer(spec: Any, embedder: Embedder) -> Summarizer:
-    """Return the summarizer that a spec means; a language model falls back on the extractive one, and says so.
+def resolve_summarizer(summarizer: Any, llm: Any, embedder: Embedder) -> tuple[Summarizer, ChatModel | None]:
+    """Return the summarizer that is meant, and the language model for everything else.
 
-    ``None`` is the extractive one, which needs no model. Raises ``ConfigurationError`` for anything unknown.
+    Each stands in for the other where it is ``None``; without any, the summarizer is the extractive one, which needs no
+    model. A language model as summarizer falls back on that, and says so. Raises ``ConfigurationError`` for anything
+    unknown.
     """
-    if spec is None:
-        return ExtractiveSummarizer(embedder)
-    if isinstance(spec, Summarizer):
-        return spec
-    return LLMSummarizer(resolve_chat_model(spec), fallback=ExtractiveSummarizer(embedder))
+    model = None if llm is None else resolve_chat_model(llm)
+    if not isinstance(summarizer, Summarizer):
+        digesting = model if summarizer is None else resolve_chat_model(summarizer)
+        extractive = ExtractiveSummarizer(embedder)
+        summarizer = extractive if digesting is None else LLMSummarizer(digesting, fallback=extractive)
+    if model is None and isinstance(summarizer, LLMSummarizer):
+        model = summarizer.chat_model
+    return summarizer, model
 
 
 class Engine:
@@ -120,6 +125,7 @@ class Engine:
         embedder: BoundEmbedder,
         *,
         summarizer: Any,
+        llm: Any,
         reranker: Any,
         token_counter: Any,
         short_term: ShortTermStore | None,
@@ -130,7 +136,12 @@ class Engine:
         self.handle = handle
         self.store = handle.store
         self.embedder = embedder
-        self.summarizer = resolve_summarizer(summarizer, embedder)
+        self.summarizer, model = resolve_summarizer(summarizer, llm, embedder)
+        if settings.reflect and model is None:
+            raise ConfigurationError(
+                "Settings.reflect asks for a language model, and there is none: nothing was changed; pass llm=, "
+                "e.g. llm='ollama:qwen3:8b'"
+            )
         self.reranker = resolve_reranker(reranker)
         self.counter = resolve_counter(token_counter)
         self.short_term = short_term
@@ -147,7 +158,7 @@ class Engine:
         )
         self.long_term = LongTerm(handle.store, self.vectors)
         self.consolidator = Consolidator(
-            handle.store, self.long_term, self.summarizer, self.counter, self.clock, settings
+            handle.store, self.long_term, self.summarizer, self.counter, self.clock, settings, model=model
         )
         self.worker = Worker(self.consolidator, settings)
         self._executor: tuple[int, ThreadPoolExecutor] | None = None

@@ -142,7 +142,8 @@ class TieredMemory:
                            ``"ollama:MODEL[@URL]"``; a ``Summarizer``; a LlamaIndex ``LLM``; a LangChain
                            ``BaseChatModel``
         ``reranker``       ``None``: none; a ``Reranker``; see ``siltstone.models.resolve``
-        ``llm``            a language model for whoever asks for one; used as summarizer when that is ``None``
+        ``llm``            the language model that reflects (``Settings.reflect``), named as for ``summarizer``; each
+                           of the two stands in for the other where that is ``None``
         ``token_counter``  ``None``: the embedded model's tokenizer; a ``TokenCounter``; a callable from text to int
         ``short_term``     where recent turns are kept; ``None``: in the store itself
         ``durability``     ``"fsync"``: an acknowledged write survives power loss; ``"os"``: it survives a kill
@@ -177,7 +178,8 @@ class TieredMemory:
             engine = Engine(
                 handle,
                 BoundEmbedder(model, handle.store, write=not read_only),
-                summarizer=summarizer if summarizer is not None else llm,
+                summarizer=summarizer,
+                llm=llm,
                 reranker=reranker,
                 token_counter=token_counter,
                 short_term=short_term,

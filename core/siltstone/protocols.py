@@ -61,6 +61,15 @@ class Summarizer(Protocol):
 
 
 @runtime_checkable
+class LocalSummarizer(Summarizer, Protocol):
+    """A summarizer that asks no model and takes no time: every worker may run it, and so may a dry run."""
+
+    @property
+    def local(self) -> bool:
+        """``True``: nothing is kept from other workers while it is at it."""
+
+
+@runtime_checkable
 class ChatModel(Protocol):
     """A language model behind one call. ``schema`` is a JSON schema that the answer should follow."""
 

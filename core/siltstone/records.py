@@ -231,7 +231,10 @@ class DigestItem:
 
 @dataclass(frozen=True)
 class Digest:
-    """What a summarizer makes of a span of messages. ``flags`` says what went wrong on the way (``fallback``)."""
+    """What a summarizer makes of a span of messages.
+
+    ``flags`` says what went wrong on the way (``fallback``), ``error`` why, and ``raw`` what the model had answered.
+    """
 
     topic: str
     summary: str
@@ -242,6 +245,8 @@ class Digest:
     made_by: str = "extractive"
     flags: tuple[str, ...] = ()
     dropped: int = 0
+    error: str = ""
+    raw: str = ""
 
 
 @dataclass(frozen=True)

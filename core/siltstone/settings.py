@@ -54,7 +54,8 @@ class Settings:
     ``span_idle``     after how long a silence is the rest of a session compressed? seconds
     ``session_idle``  after how long a silence is a session over, and gets a summary of its own? seconds
     ``summary_tokens``   how long may a summary be? tokens; and never more than a fifth of its source
-    ``reflect``       does the summarizer's language model look at what was learned, and write insights?
+    ``reflect``       does the language model (``llm=``, else the summarizer's) look at what was learned, and write
+                      insights?
     ``worker``        does a thread of this process consolidate what is due, while the application goes on? Else call
                       ``consolidate()``, or run ``siltstone consolidate`` from time to time
     ``worker_pause``  how long after a write does it begin? seconds

@@ -29,6 +29,7 @@ class ExtractiveSummarizer:
     """
 
     name: Final = NAME
+    local: Final = True
 
     def __init__(self, embedder: Embedder | None = None, *, counter: TokenCounter | None = None) -> None:
         self._embedder = embedder

@@ -70,7 +70,8 @@ class LLMSummarizer:
             if self.fallback is None:
                 raise
             digest = self.fallback.summarize(messages, max_tokens=max_tokens)
-            return dataclasses.replace(digest, flags=(*digest.flags, "fallback"))
+            raw = exc.raw if isinstance(exc, DigestError) else ""
+            return dataclasses.replace(digest, flags=(*digest.flags, "fallback"), error=str(exc), raw=raw)
         return dataclasses.replace(annotated(digest, said), source_ids=ids)
 
     def _drive(self, conversation: Conversation[Digest]) -> Digest:

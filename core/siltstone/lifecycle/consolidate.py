@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 
-from ..protocols import Clock, Store, Summarizer, TokenCounter
+from ..protocols import ChatModel, Clock, Store, Summarizer, TokenCounter
 from ..records import ConsolidationReport
 from ..settings import Settings
 from ..tiers.long_term import LongTerm
@@ -30,13 +30,17 @@ class Consolidator:
         counter: TokenCounter,
         clock: Clock,
         settings: Settings,
+        *,
+        model: ChatModel | None,
     ) -> None:
+        """``model`` is the language model that reflects, if ``settings`` wants that."""
         self._store = store
         self._long_term = long_term
         self._summarizer = summarizer
         self._counter = counter
         self._clock = clock
         self._policy = Policy(settings)
+        self._model = model if settings.reflect else None
 
     def run(self, user_id: str, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
         """Do what is due now; ``retry`` tries again what has failed for good."""
@@ -56,9 +60,8 @@ class Consolidator:
         digest_due(work, retry=retry)
         merge_alike(work)
         roll_up(work)
-        model = getattr(self._summarizer, "chat_model", None)
-        if self._policy.settings.reflect and model is not None:
-            reflect(work, model)
+        if self._model is not None:
+            reflect(work, self._model)
         purge_expired(work)
         evict(work)
         sweep_jobs(work)

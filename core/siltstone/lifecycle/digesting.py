@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from ..compress.extractive import ExtractiveSummarizer
+from ..compress.digest import DigestError
 from ..errors import BackendUnavailableError, ConflictError, ModelError
-from ..protocols import Where
+from ..protocols import LocalSummarizer, Where
 from ..records import Digest, Record
 from ..tiers.long_term import Plan
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
@@ -63,7 +63,7 @@ def _covers(record: Record) -> bool:
 
 def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
     """Digest one span and take it in."""
-    local = isinstance(work.summarizer, ExtractiveSummarizer)
+    local = isinstance(work.summarizer, LocalSummarizer) and work.summarizer.local
     if work.dry_run and not local:
         work.note("digest", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", span.why)
         return
@@ -78,7 +78,7 @@ def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
     try:
         digest = work.summarizer.summarize(span.messages, max_tokens=work.policy.settings.summary_tokens)
     except (ModelError, BackendUnavailableError) as exc:
-        _fail(work, span, job, versions, str(exc), getattr(exc, "raw", ""))
+        _fail(work, span, job, versions, str(exc), exc.raw if isinstance(exc, DigestError) else "")
         return
     _take_in(work, span, digest, job, versions, redo=redo)
 
@@ -184,8 +184,7 @@ def _outcome(work: Work, span: Span, digest: Digest, job: Job, summary: Record |
     """Return what becomes of the job: done; or waiting, where the extractive summarizer stood in for the model."""
     if FALLBACK not in digest.flags:
         return job.finished(covers=summary is None)
-    failure = next(reversed(getattr(work.summarizer, "failures", ())), None)
-    return _failed(work, job, str(failure or "the model failed"), getattr(failure, "raw", ""), covers=True)
+    return _failed(work, job, digest.error or "the model failed", digest.raw, covers=True)
 
 
 def _failed(work: Work, job: Job, error: str, raw: str, *, covers: bool) -> Job:
