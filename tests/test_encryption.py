@@ -18,10 +18,11 @@ import pytest
 from crash.steps import watch
 from items import asked, known, said, space, vector
 from siltstone import TieredMemory
-from siltstone.errors import ConfigurationError, DecryptionError, StoreCorruptedError
+from siltstone.errors import ConfigurationError, DecryptionError, NotFoundError, StoreCorruptedError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
 from siltstone.testing import HashEmbedder
+from siltstone.upkeep import backup, restore
 from writers import PROCESSES
 
 pytest.importorskip("cryptography")
@@ -122,10 +123,11 @@ def test_wrong_missing_and_superfluous_keys_touch_nothing(tmp_path: Path) -> Non
 @pytest.mark.parametrize("key", [b"short", bytes(33), "", "base64:AAAA", "base64:?", "hex:00", "hex:zz"])
 def test_what_cannot_be_a_key_is_refused(tmp_path: Path, key: bytes | str) -> None:
     """Bytes of another length, nothing at all, and text that is not what it says, are errors; no store is made."""
+    folder = tmp_path / "store"
     with pytest.raises(ConfigurationError):
-        FolderStore(tmp_path, key=key)
-    assert not list(tmp_path.glob("STORE*"))
-    FolderStore(tmp_path, key=KEY)
+        FolderStore(folder, key=key)
+    assert not folder.exists()
+    FolderStore(folder, key=KEY)
 
 
 def test_the_memory_takes_keys_and_callables_and_the_environment(
@@ -372,6 +374,75 @@ def test_a_store_without_its_keys_is_no_new_store(tmp_path: Path) -> None:
     (made / "KEY").unlink()
     with pytest.raises(StoreCorruptedError, match="KEY is gone"):
         FolderStore(tmp_path, key=KEY).commit("u", [said("n", "new")])
+
+
+@pytest.mark.parametrize("key", [KEY, OTHER, "open sesame", None, b"short"])
+def test_keys_without_their_store_are_no_new_store(tmp_path: Path, key: bytes | str | None) -> None:
+    """KEYS alone, put back before the backup, stays as it is under whatever key; the restore finds it there."""
+    small_store(tmp_path / "lost")
+    backup(tmp_path / "lost", tmp_path / "backup", key=KEY)
+    shutil.copytree(tmp_path / "lost" / "KEYS", tmp_path / "store" / "KEYS")
+    before = tree(tmp_path / "store")
+    for read_only in (False, True):
+        with pytest.raises((ConfigurationError, NotFoundError)):
+            FolderStore(tmp_path / "store", key=key, read_only=read_only)
+        assert tree(tmp_path / "store") == before
+    restore(tmp_path / "backup", tmp_path / "store", key=KEY)
+    assert read_back(tmp_path / "store") == (list(range(12)), False)
+
+
+def test_a_store_whose_making_was_killed_is_made_with_the_same_key(tmp_path: Path) -> None:
+    """Killed at any step of it, the next open with the key makes the store; another key, or none, changes nothing."""
+    begun = 0
+    for step in range(100):
+        folder = tmp_path / str(step)
+        process = PROCESSES.Process(target=make_until, args=(folder, step))
+        process.start()
+        process.join()
+        before = tree(folder) if folder.exists() else {}
+        if "KEYS/MASTER" in before:
+            begun += "STORE" not in before
+            for key in (OTHER, "open sesame", None):
+                with pytest.raises(DecryptionError, match="nothing was changed"):
+                    FolderStore(folder, key=key)
+            assert tree(folder) == before
+        FolderStore(folder, key=KEY).commit("u", [said("a", "one")])
+        if process.exitcode == 0:
+            break
+    assert process.exitcode == 0
+    assert begun > 2
+
+
+def make_until(folder: Path, step: int) -> None:
+    """Make a store, and be killed at a change on disk."""
+    left = step
+
+    def tell(moment: str, name: str) -> None:
+        nonlocal left
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+
+    watch(str(folder), tell)
+    FolderStore(folder, key=KEY)
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, KEY), (KEY, None), (KEY, OTHER)])
+def test_another_store_in_the_place_of_an_open_one_is_told(
+    tmp_path: Path, before: bytes | None, after: bytes | None
+) -> None:
+    """A store that is replaced while it is open, by one of another kind or key, is an error, and is not written to."""
+    for name, key in (("store", before), ("other", after)):
+        small_store(tmp_path / name, key=key)
+    store = FolderStore(tmp_path / "store", key=before)
+    assert len(store.messages("u", "s")) == 12
+    shutil.rmtree(tmp_path / "store")
+    shutil.move(tmp_path / "other", tmp_path / "store")
+    left = tree(tmp_path / "store")
+    for act in (lambda: store.messages("u", "s"), lambda: store.commit("v", [said("n", "new", user="v")])):
+        with pytest.raises((ConfigurationError, DecryptionError), match="nothing was changed"):
+            act()
+    assert tree(tmp_path / "store") == left
 
 
 # --- removing a user

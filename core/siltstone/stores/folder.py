@@ -76,8 +76,9 @@ class FolderStore(ReadingStore):
     ``keys``          what the key opens, where another folder holds it
 
     Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, for
-    a folder that holds something else, or for a key of a plain store, ``DecryptionError`` for a wrong or missing
-    key, ``StoreVersionError`` for a newer format. Nothing on disk is touched then. An older format is migrated.
+    a folder that holds something else or another store's ``KEYS``, for a key of a plain store, or for what is no key,
+    ``DecryptionError`` for a wrong or missing key, ``StoreVersionError`` for a newer format. Nothing on disk is
+    touched then. An older format is migrated.
     """
 
     def __init__(
@@ -503,6 +504,7 @@ def _prepare(root: str, key: bytes | str | None, *, create: bool) -> Keys:
         raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")
     if not create:
         raise NotFoundError(f"there is no store in {root}")
+    storefile.check_new(root, key)
     disk.make_folder(root)
     lock = FileLock(os.path.join(root, "LOCK"))
     lock.acquire(10.0)

@@ -44,12 +44,19 @@ class KeyFolder:
         self._known = masterkey.unlock(root, key)
         self.store: Cipher = Sealed(_KeysOfStore(self))
 
+    @staticmethod
+    def check_new(root: str, key: bytes | str) -> None:
+        """Raise what stands against a new store with this key: it is none, or a killed process began with another."""
+        masterkey.given_key(key)
+        if disk.exists(masterkey.path_in(root)):
+            masterkey.unlock(root, key)
+
     @classmethod
     def create(cls, root: str, key: bytes | str) -> KeyFolder:
-        """Make the keys of a new store. Needs the store's lock."""
-        store_key = masterkey.fresh(key)
-        disk.make_folder(os.path.join(root, FOLDER))
-        masterkey.write(root, store_key)
+        """Make the keys of a new store, or take those that a killed process made. Needs the store's lock."""
+        if not disk.exists(masterkey.path_in(root)):
+            disk.make_folder(os.path.join(root, FOLDER))
+            masterkey.write(root, masterkey.fresh(key))
         return cls(root, key)
 
     def check(self, root: str, key: bytes | str | None) -> None:

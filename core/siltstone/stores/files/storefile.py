@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import StoreCorruptedError, StoreVersionError
+from ...errors import ConfigurationError, StoreCorruptedError, StoreVersionError
 from ...protocols import Fingerprint
 from . import disk, twofold
-from .cipher import NO_KEYS, Keys, missing
+from .cipher import NO_KEYS, Keys, missing, superfluous
 
 if TYPE_CHECKING:
     from .keys import KeyFolder
@@ -84,8 +84,26 @@ def unlock(folder: str, key: bytes | str | None, *, sealed: bool | None = None) 
     return _key_folder()(folder, key)
 
 
+def check_new(folder: str, key: bytes | str | None) -> None:
+    """Raise what stands against a new store in a folder with this key; nothing is written.
+
+    Users' keys belong to a store that is elsewhere. ``KEYS`` without any is what a killed process began.
+    """
+    path = os.path.join(folder, KEYS)
+    begun = disk.is_folder(path)
+    if begun and any(len(name) == 2 for name in disk.names(path)) and not exists(folder):
+        raise ConfigurationError(
+            f"{folder} holds the {KEYS} of an encrypted store, and not the store; nothing was changed: restore its "
+            "backup here (siltstone restore), or choose another folder for a new store"
+        )
+    if key is not None:
+        _key_folder().check_new(folder, key)
+    elif begun:
+        raise missing(folder)
+
+
 def create(folder: str, store: StoreFile, key: bytes | str | None) -> Keys:
-    """Make a folder a store, encrypted if there is a key. Needs the folder's lock."""
+    """Make a folder a store, encrypted if there is a key. Needs the folder's lock, and ``check_new`` before."""
     keys: Keys = NO_KEYS if key is None else _key_folder().create(folder, key)
     write(folder, store, keys)
     return keys
@@ -113,9 +131,11 @@ def read(folder: str, keys: Keys = NO_KEYS) -> StoreFile:
     """Return the settings of a folder.
 
     Raises ``StoreVersionError`` for a newer format and while a migration is under way, ``StoreCorruptedError`` when
-    neither copy checks.
+    neither copy checks, and what ``unlock`` raises where another store lies there than the one with these keys.
     """
     document, damaged = _read(folder)
+    if ("sealed" in document) == (keys is NO_KEYS):
+        raise missing(folder) if keys is NO_KEYS else superfluous(folder)
     if "step" in document:
         raise StoreVersionError(f"{folder} is being migrated by another process; nothing was changed: retry")
     return settings(document, keys, damaged=damaged)
