@@ -100,6 +100,24 @@ def test_a_late_session_is_rolled_into_its_week(memory: TieredMemory, clock: Fro
     assert len(again.source_ids) == 3
 
 
+def test_a_forgotten_summary_of_a_session_is_made_of_what_comes_after(clock: FrozenClock) -> None:
+    """What the forgotten one had covered enters no other of its session, however far that runs on."""
+    with opened(clock, span_turns=8) as memory:
+        for n in range(8):
+            talk(memory, "s", f"violin {n}")
+        memory.consolidate()
+        (rolling,) = [record for record in memory.records(kinds="summary") if record.level == 1]
+        memory.forget(ids=[rolling.id])
+        memory.consolidate()
+        assert 1 not in levels(memory)
+        for n in range(8):
+            talk(memory, "s", f"cello {n}")
+        memory.consolidate()
+        (again,) = [record for record in memory.records(kinds="summary") if record.level == 1]
+        assert not set(again.source_ids) & set(rolling.source_ids)
+        assert memory.consolidate().rows == ()
+
+
 def test_a_forgotten_session_leaves_nothing_in_any_summary(tmp_path: Path, clock: FrozenClock) -> None:
     """Summaries of every level and facts that rested on a session are removed or made again without its words."""
     folder = tmp_path / "m"

@@ -150,6 +150,55 @@ def test_forgetting_a_message_remakes_its_digest(memory: TieredMemory, clock: Fr
     assert covered <= set(ids)
 
 
+@pytest.mark.parametrize("by", ["id", "kind"])
+@pytest.mark.parametrize("kind", ["profile", "event", "summary"])
+def test_what_was_forgotten_itself_is_not_made_again(
+    memory: TieredMemory, clock: FrozenClock, kind: str, by: str
+) -> None:
+    """The messages stay and are digested anew, and siltstone makes no such record of them; a person may."""
+    memory.add(TALK, session_id="s")
+    clock.advance(hours=1)
+    memory.consolidate()
+    gone = list(memory.records(kinds=kind))[: 1 if by == "id" else None]
+    memory.forget(ids=[record.id for record in gone]) if by == "id" else memory.forget(kinds=kind)
+    kept = derived(memory)
+    memory.consolidate()
+    assert gone
+    assert not {(record.kind, record.text) for record in gone} & derived(memory)
+    assert kept <= derived(memory)
+    assert memory.consolidate().rows == ()
+    again = memory.remember(gone[0].text, kind=kind, source_ids=gone[0].source_ids)
+    assert memory.get(again) is not None
+
+
+def test_a_forgotten_statement_said_twice_is_made_of_neither_message(memory: TieredMemory, clock: FrozenClock) -> None:
+    """Each of its messages had told it; told in a third one, it is known again."""
+    for n, text in enumerate(["I work at Zanzicorp as a welder.", "As I said, I work at Zanzicorp."]):
+        memory.add([("user", text), ("assistant", "Noted.")], session_id=f"s{n}")
+        clock.advance(hours=1)
+        memory.consolidate()
+    told = [record for record in memory.records(kinds=["profile", "fact"]) if "Zanzicorp" in record.text]
+    memory.forget(ids=[record.id for record in told])
+    memory.consolidate()
+    assert not any("Zanzicorp" in text for kind, text in derived(memory) if kind != "summary")
+    memory.add([("user", "I work at Zanzicorp again."), ("assistant", "Good.")], session_id="later")
+    clock.advance(hours=1)
+    memory.consolidate()
+    assert any("Zanzicorp" in text for kind, text in derived(memory) if kind != "summary")
+
+
+def test_a_record_that_went_with_a_source_is_made_of_the_others(memory: TieredMemory, clock: FrozenClock) -> None:
+    """The user forgot a session, not what was told in another one too."""
+    for n in range(2):
+        memory.add([("user", "I work at Zanzicorp as a welder."), ("assistant", "Noted.")], session_id=f"s{n}")
+        clock.advance(hours=1)
+        memory.consolidate()
+    memory.forget(session_id="s0")
+    memory.consolidate()
+    (told,) = [record for record in memory.records(kinds=["profile", "fact"]) if "Zanzicorp" in record.text]
+    assert set(told.source_ids) <= {message.id for message in memory.messages("s1")}
+
+
 CHANGED = Message("user", "I live in Porto. I have a dog named Rex.", id="m1")
 
 

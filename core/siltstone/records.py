@@ -388,6 +388,11 @@ def message_id(id: str) -> str:
     return id[len(TURN_PREFIX) :] if id.startswith(TURN_PREFIX) else id
 
 
+def is_derived(record: Record) -> bool:
+    """Return whether siltstone made the record from others: what the user wrote is not revised, merged or evicted."""
+    return record.made_by != "user" and bool(record.source_ids)
+
+
 def replace(record: Record, **changes: Any) -> Record:
     """Return a copy of ``record`` with some fields changed."""
     return dataclasses.replace(record, **changes)

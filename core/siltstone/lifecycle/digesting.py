@@ -14,14 +14,14 @@ from datetime import timedelta
 from ..compress.digest import DigestError
 from ..errors import BackendUnavailableError, ConflictError, ModelError
 from ..protocols import LocalSummarizer, Where
-from ..records import Digest, Record
+from ..records import Digest, Record, is_derived
 from ..tiers.long_term import Plan
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
 from .retract import retractions
 from .revise import Revision, revise
 from .spans import Span, due_spans
-from .work import NOTHING, Work, is_derived, writes
+from .work import NOTHING, Work, writes
 
 
 def digest_due(work: Work, *, retry: bool = False) -> None:
@@ -126,7 +126,7 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
     """Write what a digest tells, once, if its messages are still as they were."""
     candidates = candidates_of(span, digest, work.policy, user_id=work.user_id, now=work.now)
     taken_back = retractions(span, candidates, made_by=digest.made_by, user_id=work.user_id, now=work.now)
-    candidates = in_order(span, [*candidates, *taken_back])
+    candidates = [one for one in in_order(span, [*candidates, *taken_back]) if not work.refused(one)]
     summary = _summary(work, span, digest)
     job = _outcome(work, span, digest, job, summary)
     outcome: list[Revision] = []
@@ -166,10 +166,11 @@ def _taken_in(work: Work, span: Span) -> bool:
 
 
 def _summary(work: Work, span: Span, digest: Digest) -> Record | None:
-    """Return the summary that a span gets, if it deserves one."""
+    """Return the summary that a span gets, if it deserves one and the user has not forgotten it."""
     if not digest.summary.strip() or not work.policy.deserves_summary(span.messages, span.tokens):
         return None
-    return summary_of(span, digest, user_id=work.user_id, now=work.now)
+    summary = summary_of(span, digest, user_id=work.user_id, now=work.now)
+    return None if work.refused(summary) else summary
 
 
 def _next(work: Work, summary: Record | None) -> list[Record]:

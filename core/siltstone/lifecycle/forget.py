@@ -3,6 +3,9 @@
 A derived record whose sources are touched goes with them, since it may hold their words; the report tells those
 that rested only on what was forgotten from those that rested partly on something else. What these rested on beside it
 is to be digested anew: so the digests that cover it go, too. Records of a hidden kind go unnamed.
+
+A record that the caller means itself is not made again out of sources that stay. One that goes with a source is, of
+what is left.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ def forget(
     )
     transcripts = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
     transcripts += _copies(r.id for r in (*derived, *partial))
+    transcripts += _not_again(targets, named=ids is not None or where.kinds is not None)
     store.remove(user_id, items, transcripts=transcripts, everything=everything)
     return _remove_late(store, user_id, names, report)
 
@@ -139,6 +143,18 @@ def derived_from(store: Store, user_id: str, names: Sequence[str]) -> tuple[list
 def _copies(ids: Iterable[str]) -> list[Refusal]:
     """Return what keeps copies of the items (exports, backups) from bringing them back."""
     return [Refusal(id=id) for id in ids]
+
+
+def _not_again(targets: Sequence[Stored], *, named: bool) -> Iterator[Refusal]:
+    """Yield what keeps consolidation from making what the caller meant again: ``named`` by id or kind, or for itself.
+
+    A summary of a span has an id that tells its sources, so that one of them is enough.
+    """
+    going = {name for stored in targets for name in _names(stored)}
+    for record in (s.record for s in targets if s.record is not None and s.message is None):
+        if named or going.isdisjoint(record.source_ids):
+            span = record.kind == "summary" and record.level == 0
+            yield Refusal(made=replace(record, source_ids=record.source_ids[:1]) if span else record)
 
 
 def covering(

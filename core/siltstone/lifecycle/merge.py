@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 
 from ..protocols import Floats, Query, Where
-from ..records import Record, replace, unique
+from ..records import Record, is_derived, replace, unique
 from ..tiers.long_term import Plan
 from .likeness import denies, names, words
 from .revise import same_day
-from .work import NOTHING, REVISED, Work, is_derived, writes
+from .work import NOTHING, REVISED, Work, writes
 
 ALIKE: Final = 0.985
 """Cosine from which two statements of one topic say the same, if they have words and all names in common.

@@ -13,12 +13,12 @@ from typing import Any, Final
 from ..compress.lenient import find_values
 from ..errors import BackendUnavailableError, ModelError
 from ..protocols import ChatModel, Put, Where
-from ..records import Message, Record, replace, unique
+from ..records import Message, Record, is_derived, replace, unique
 from ..text.language import is_chinese
 from ..tiers.long_term import Plan
 from .jobs import KIND, REFLECTED
 from .spans import hashed
-from .work import NOTHING, REVISED, Work, is_derived, writes
+from .work import NOTHING, REVISED, Work, writes
 
 STALE: Final = "stale"
 AFTER: Final = 10
@@ -143,7 +143,7 @@ def _records(work: Work, made_by: str, shown: Sequence[Record], found: Reflectio
             stored_at=work.now,
             made_by=made_by,
         )
-        if work.store.fetch(work.user_id, [insight.id]) == [None]:
+        if work.store.fetch(work.user_id, [insight.id]) == [None] and not work.refused(insight):
             yield insight
     for place in found.stale:
         record = shown[place]

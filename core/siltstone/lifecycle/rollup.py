@@ -7,16 +7,16 @@ again. ``forget`` takes a summary along with any of its sources; then it is due,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from ..errors import BackendUnavailableError, ModelError
 from ..protocols import Put, Where
-from ..records import ROLES, Digest, Message, Record
+from ..records import ROLES, Digest, Message, Record, is_derived
 from ..tiers.long_term import Plan
 from .spans import hashed
-from .work import NOTHING, Work, is_derived
+from .work import NOTHING, Work
 
 SESSION, WEEK, MONTH = 1, 2, 3
 """Levels of summaries; 0 is a span's."""
@@ -54,7 +54,11 @@ def due_rollups(level: int, summaries: Sequence[Record], ended: dict[str, dateti
     stored = {record.id: record for record in summaries}
     for of, sources in _groups(level, summaries).items():
         before = stored.get(_id(level, of))
-        fresh = {source.id for source in sources} - set(before.source_ids if before else ())
+        known = set(before.source_ids if before else ())
+        if len(sources) < 2 or known.issuperset(source.id for source in sources):
+            continue
+        sources = _allowed(level, of, sources, work)
+        fresh = {source.id for source in sources} - known
         if len(sources) < 2 or (before is not None and not fresh):
             continue
         if level == SESSION:
@@ -84,6 +88,11 @@ def _groups(level: int, summaries: Sequence[Record]) -> dict[str, list[Record]]:
     for record in top(summaries, level):
         groups.setdefault(_period(level, record.created_at), []).append(record)
     return groups
+
+
+def _allowed(level: int, of: str, sources: Sequence[Record], work: Work) -> list[Record]:
+    """Return the sources without those of a summary of the same that the user forgot."""
+    return [one for one in sources if not work.refused(replace(one, id=_id(level, of), source_ids=(one.id,)))]
 
 
 def _period(level: int, time: datetime) -> str:

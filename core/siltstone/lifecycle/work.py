@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from ..protocols import Clock, Put, Store, Summarizer, TokenCounter, Where
-from ..records import Change, Record
+from ..records import Change, Record, is_derived
 from ..tiers.long_term import LongTerm, Plan
 from ..tiers.policy import Policy
 from .jobs import ledger
@@ -64,17 +64,16 @@ class Work:
         stored = self.store.fetch(self.user_id, list(expect))
         return all((0 if one is None else one.version) == at for one, at in zip(stored, expect.values(), strict=True))
 
+    def refused(self, record: Record) -> bool:
+        """Return whether the record is one that the user forgot, and that is not to be made again."""
+        return bool(self.store.refused(self.user_id, [Put(record)]))
+
     def ledger(self) -> tuple[Put, int]:
         """Return what turns the ledger's page, and the version that is to be expected of it."""
         return ledger(self.store, self.user_id, self.now)
 
 
 NOTHING: Final = Plan((), {}, ())
-
-
-def is_derived(record: Record) -> bool:
-    """Return whether siltstone made the record from others: what the user wrote is not revised, merged or evicted."""
-    return record.made_by != "user" and bool(record.source_ids)
 
 
 def writes(records: Sequence[Record]) -> tuple[tuple[Put, ...], dict[str, int]]:

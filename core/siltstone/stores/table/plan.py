@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ConflictError, InvalidInputError
 from ...index.vectors import Halves
 from ...protocols import Floats, Put, Refusal, Stored
-from ...records import HIDDEN_KINDS, KINDS, ROLES, TURN_PREFIX, message_id
+from ...records import HIDDEN_KINDS, KINDS, ROLES, TURN_PREFIX, Record, is_derived, message_id
 from ...text.keys import dense_key
 from ..files.codec import encode
 from .rows import MESSAGE, Item, Row, row_of
@@ -60,16 +60,26 @@ class Refusals:
 
     def hashes(self, transcripts: Iterable[Refusal]) -> list[str]:
         """Return what to remember of what is to be refused."""
-        return [
-            self._hash("item" if refusal.session_id is None else kind, refusal.session_id or "", value)
-            for refusal in transcripts
-            for kind, value in (("id", refusal.id), ("text", refusal.text))
-            if value is not None
-        ]
+        found: list[str] = []
+        for refusal in transcripts:
+            found += [
+                self._hash("item" if refusal.session_id is None else kind, refusal.session_id or "", value)
+                for kind, value in (("id", refusal.id), ("text", refusal.text))
+                if value is not None
+            ]
+            if refusal.made is not None:
+                found += self._made(refusal.made)
+        return found
 
-    def refuses(self, refused: set[str], put: Put) -> bool:
-        """Return whether an item is one that was forgotten."""
+    def refuses(self, refused: set[str], put: Put, *, new: bool) -> bool:
+        """Return whether an item is one that was forgotten; ``new`` where the store has none of its id."""
         if not refused:
+            return False
+        record = put.record
+        makes = record is not None and is_derived(record) and (new or record.kind == "summary")
+        if makes and record is not None and not refused.isdisjoint(self._made(record)):
+            return True
+        if not new:
             return False
         if put.restores and self._hash("item", "", put.id) in refused:
             return True
@@ -79,6 +89,11 @@ class Refusals:
         if put.supplied_id is not None and self._hash("id", session, put.supplied_id) in refused:
             return True
         return self._hash("text", session, put.message.content) in refused
+
+    def _made(self, record: Record) -> list[str]:
+        """Return the hashes of a derived record, one for each of its sources."""
+        what = record.id if record.kind == "summary" else record.topic or record.text
+        return [self._hash("made", source, " ".join(what.casefold().split())) for source in record.source_ids]
 
     def _hash(self, kind: str, session: str, value: str) -> str:
         if kind == "text":
@@ -139,8 +154,7 @@ def refused_of(table: Table, puts: Sequence[Put], refusals: Refusals) -> dict[st
     for put in puts if table.refused else ():
         record = put.record if put.message is None else None
         orphan = record is not None and any(message_id(source) in skipped for source in record.source_ids)
-        new = table.row(put.id, table.view) < 0
-        if orphan or (new and refusals.refuses(table.refused, put)):
+        if orphan or refusals.refuses(table.refused, put, new=table.row(put.id, table.view) < 0):
             skipped[put.id] = None
     return skipped
 
