@@ -55,6 +55,7 @@ BAD_CALLS: dict[str, tuple[Callable[[TieredMemory], object], str]] = {
     "unknown field": (_say({"role": "user", "content": "Fine.", "colour": "red"}), "colour"),
     "no role": (_say({"content": "Fine."}), "role"),
     "one message, no list": (lambda memory: memory.add(("user", "Fine."), session_id="may"), "message"),
+    "session to leave out that is none": (lambda m: m.search("Lisbon", exclude_session_id=7), "exclude_session_id"),  # type: ignore[arg-type]
     "empty session": (lambda memory: memory.add([("user", "Fine.")], session_id=""), "session_id"),
     "naive time of a message": (_say(Message("user", "Fine.", created_at=NAIVE)), "time zone"),
     "naive time of an add": (_say(("user", "Fine."), created_at=NAIVE), "time zone"),

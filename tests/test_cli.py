@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from scripted_server import Answer, ScriptedServer
 from siltstone import Message, TieredMemory
 from siltstone.cli import app, main
 from siltstone.testing import HashEmbedder
@@ -365,14 +366,14 @@ def test_a_memory_moves_through_a_file(sh: Shell, tmp_path: Path) -> None:
 
 
 def test_an_import_says_what_it_could_not_read(sh: Shell, tmp_path: Path) -> None:
-    """A torn file is exit code 1, with the line and the reason on stderr; what could be read is stored."""
+    """A torn file is exit code 4, with the line and the reason on stderr; what could be read is stored."""
     sh("add", "Hello.", "--user", "alice")
     sh("remember", "Likes tea.", "--user", "alice")
     file = tmp_path / "torn.jsonl"
     sh("export", str(file), "--user", "alice")
     file.write_bytes(file.read_bytes()[:-30])
     ran = sh("import", str(file), "--user", "bob")
-    assert ran.code == 1
+    assert ran.code == 4
     assert "line 3: failed: the file was cut off" in ran.err
     assert "1 added" in ran.out
     assert sh("import", str(tmp_path / "nothing.jsonl")).code == 1
@@ -427,3 +428,16 @@ def test_consolidate_says_what_it_does_and_why(sh: Shell) -> None:
     assert sh("consolidate").out == "nothing is due\n"
     counted = sh("stats", "--json").json
     assert (counted["kinds"]["profile"], counted["jobs"], counted["dead_letters"]) == (1, {}, [])
+
+
+def test_consolidate_tells_what_it_did_though_the_embedder_fails(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in which a model fails prints its rows, says that vectors are missing, and is exit code 4."""
+    with ScriptedServer([Answer("busy", 503, {"Retry-After": "600"})]) as server:
+        monkeypatch.setenv("SILTSTONE_EMBEDDER", f"openai:bge-m3@{server.url}")
+        assert sh("add", "I live in Lisbon.", "--at", "2024-05-06T09:30:00Z").code == 0
+        planned = sh("consolidate", "--dry-run", "--json")
+        ran = sh("consolidate", "--json")
+    for told in (planned, ran):
+        assert [row["action"] for row in told.json["rows"]] == ["fail"]
+        assert told.code == 4
+    assert "found by its words only" in ran.err

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siltstone import Message, Settings, TieredMemory
+from siltstone import Message, ReadOnlyError, Settings, TieredMemory
 from siltstone.records import ImportReport
 from siltstone.stores.ram import RamStore
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
@@ -283,3 +284,23 @@ def moved(one: TieredMemory, two: TieredMemory, **options: Any) -> ImportReport:
     file = io.BytesIO()
     one.export_to(file)
     return two.import_from(io.BytesIO(file.getvalue()), **options)
+
+
+def test_a_dry_run_needs_no_permission_to_write(tmp_path: Path, clock: FrozenClock) -> None:
+    """A read-only memory says what a run, an import or a forget would do, and refuses to do it."""
+    models: dict[str, Any] = {"embedder": HashEmbedder(), "token_counter": WordCounter(), "clock": clock}
+    file = io.BytesIO()
+    with TieredMemory.open(tmp_path / "m", **models) as memory:
+        memory.add(TALK, session_id="s")
+        memory.export_to(file)
+    clock.advance(hours=1)
+    with TieredMemory.open(tmp_path / "m", read_only=True, **models) as memory:
+        verbs: list[Callable[..., Any]] = [
+            memory.consolidate,
+            partial(memory.forget, session_id="s"),
+            lambda **options: memory.import_from(io.BytesIO(file.getvalue()), **options),
+        ]
+        for verb in verbs:
+            assert verb(dry_run=True).dry_run
+            with pytest.raises(ReadOnlyError):
+                verb()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siltstone.text.tokenize import MAX_WORD, is_question, query_terms, terms
+from siltstone.text.tokenize import MAX_WORD, is_question, terms
 
 
 def test_words_meet_in_their_stem() -> None:
@@ -85,11 +85,6 @@ def test_languages_with_signs_keep_their_names() -> None:
     assert terms("C++ and C#, not C") == ["c++", "c#", "c"]
 
 
-def test_query_terms_are_unique_and_in_order() -> None:
-    """A question asks for each term once, in order of appearance."""
-    assert query_terms("cats, dogs and a cat") == ("cat", "dog")
-
-
 @pytest.mark.parametrize("text", ["", "   ", "?!…", "。，", "\u200b", "the of and", "\ud800"])
 def test_text_without_content_has_no_terms(text: str) -> None:
     """Nothing, marks, stop words and even a lone surrogate give no terms and no error."""
@@ -102,7 +97,6 @@ def test_any_text_gives_terms_that_find_it(text: str) -> None:
     held = terms(text)
     assert held == terms(text)
     assert all(0 < len(term) <= 3 * MAX_WORD for term in held)
-    assert set(query_terms(text)) == set(held)
 
 
 @pytest.mark.parametrize(

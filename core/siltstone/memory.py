@@ -70,6 +70,8 @@ Time: TypeAlias = datetime | str
 """An aware ``datetime``, or an ISO 8601 string with a time zone."""
 
 _UNSET: Any = object()
+_LONGEST_ID = 4_000
+"""Characters: an id that was made of a session's and a message's own is longer than either may be."""
 
 
 def _twin(
@@ -345,11 +347,10 @@ class TieredMemory:
         """Store one record that is not a turn; return its id, which is ``id`` or a new one.
 
         ``kind`` is any of ``records.KINDS`` but ``turn``; ``session_id`` the conversation that it came from;
-        ``metadata`` JSON values of your own. ``occurred_at`` is when what it tells happened;
-        ``ttl`` (``timedelta`` or seconds) or ``expires_at`` when
-        it stops being read, unless ``pinned``; ``importance`` lies between 0 and 1; ``source_ids`` are messages or
-        records that it rests on: it goes when they are forgotten. Raises ``NotFoundError`` for an unknown source,
-        ``ConflictError`` for an ``id`` that is taken.
+        ``metadata`` JSON values of your own. ``occurred_at`` is when what it tells happened; ``ttl`` (``timedelta`` or
+        seconds) or ``expires_at`` when it stops being read, unless ``pinned``; ``importance`` lies between 0 and 1;
+        ``source_ids`` are messages or records that it rests on: it goes when they are forgotten. Raises
+        ``NotFoundError`` for an unknown source, ``ConflictError`` for an ``id`` that is taken.
         """
         engine = self._writable()
         now = engine.clock.now()
@@ -384,8 +385,8 @@ class TieredMemory:
         """Change a record or turn; return its new version. What is not passed stays.
 
         ``expires_at=None`` and ``importance=None`` take the value away; ``pinned`` keeps it from expiring;
-        ``metadata`` replaces all of it. A turn
-        keeps its kind. Raises ``NotFoundError``.
+        ``metadata`` replaces all of it. A turn keeps its kind. What was made of a text that changes goes, and the next
+        ``consolidate`` makes it anew. Raises ``NotFoundError``.
         """
         engine = self._writable()
         changes: dict[str, Any] = {}
@@ -429,17 +430,19 @@ class TieredMemory:
 
         When it returns, no file of the store contains the words. An export elsewhere is the caller's own.
         """
-        engine = self._writable()
+        engine = self._open_engine() if dry_run else self._writable()
         where = self._where(kinds=kinds, since=since, until=until, session_id=session_id, metadata=metadata)
         if everything and (ids is not None or where != Where()):
             raise InvalidInputError("everything=True takes no condition beside it: nothing was forgotten")
         if not everything and ids is None and where == Where():
             raise InvalidInputError("forget() needs a condition, or everything=True: nothing was forgotten")
         chosen = [ids] if isinstance(ids, str) else ids
-        plan = functools.partial(forget, engine.store, self._user_id, ids=chosen, where=where, everything=everything)
+        forgetting = functools.partial(
+            forget, engine.store, self._user_id, ids=chosen, where=where, everything=everything
+        )
         if engine.short_term is not None and not dry_run:  # first, so that no failure leaves a copy there
-            engine.short_term.drop(self._user_id, ids=None if everything else plan(dry_run=True).messages)
-        return plan(dry_run=dry_run)
+            engine.short_term.drop(self._user_id, ids=None if everything else forgetting(dry_run=True).messages)
+        return forgetting(dry_run=dry_run)
 
     def consolidate(self, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
         """Bring long-term memory up to date with what was said: do what is due now, and report it row by row.
@@ -451,7 +454,8 @@ class TieredMemory:
 
         Done twice, or by several processes at once, it does everything once. A model's failure deletes nothing.
         """
-        return self._writable().consolidator.run(self._user_id, dry_run=dry_run, retry=retry)
+        engine = self._open_engine() if dry_run else self._writable()
+        return engine.consolidator.run(self._user_id, dry_run=dry_run, retry=retry)
 
     # --- moving data in and out
 
@@ -593,7 +597,7 @@ class TieredMemory:
 
     def get(self, id: str) -> Record | Message:
         """Return a record or message by its id. Raises ``NotFoundError``."""
-        (stored,) = self._open_engine().store.fetch(self._user_id, [check_id(id, "id", 4_000)])
+        (stored,) = self._open_engine().store.fetch(self._user_id, [check_id(id, "id", _LONGEST_ID)])
         if stored is None:
             raise NotFoundError(f"this user has no message or record {id!r}")
         if stored.message is not None and stored.message.id == id:
@@ -628,7 +632,8 @@ class TieredMemory:
     def history(self, id: str) -> list[Record]:
         """Return what a record was before, newest first: its earlier versions, and the statements that it replaced.
 
-        Of versions as many as ``Settings.history`` keeps. Raises ``NotFoundError``.
+        Of versions as many as ``Settings.history`` keeps. O(the user's records that are no turns): it is for looking at
+        one memory, not for each. Raises ``NotFoundError``.
         """
         self.get(id)
         return history(self._open_engine().store, self._user_id, id)
@@ -747,7 +752,9 @@ class TieredMemory:
             since=None if since is None else to_datetime(since, "since"),
             until=None if until is None else to_datetime(until, "until"),
             session_id=None if session_id is None else check_id(session_id, "session_id"),
-            exclude_session_id=exclude_session_id,
+            exclude_session_id=None
+            if exclude_session_id is None
+            else check_id(exclude_session_id, "exclude_session_id"),
             exclude_ids=exclude_ids,
             metadata=check_metadata(metadata, "the condition") or None,
             now=now,

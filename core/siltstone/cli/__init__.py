@@ -1,7 +1,7 @@
 """The command line: ``siltstone``.
 
 Exit codes: 0 done; 1 refused, with one sentence on stderr that says why; 2 wrong usage; 3 ``verify``
-found damage; 130 interrupted.
+found damage; 4 done in part (``import`` could not read some of it, a model failed in ``consolidate``); 130 interrupted.
 """
 
 from __future__ import annotations

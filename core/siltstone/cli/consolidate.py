@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, User
+from .options import DEFAULT_STORE, IN_PART, AsJson, Embedding, StoreAt, User, embed, opened
 from .output import show_table, table, write_json
 
 Summarizing = Annotated[
@@ -31,7 +31,7 @@ def consolidate(
 ) -> None:
     """Bring a memory up to date: compress what is due, revise what is known, roll up, expire.
 
-    Run it from time to time, e.g. by cron; several at once do everything once. Exit code 1 where a model failed: its
+    Run it from time to time, e.g. by cron; several at once do everything once. Exit code 4 where a model failed: its
     work stays due, and is tried again by a later run.
 
     \b
@@ -40,19 +40,18 @@ def consolidate(
     """
     from rich.text import Text
 
-    from ..memory import TieredMemory
-
-    with TieredMemory.open(store, user_id=user, embedder=embedder, summarizer=summarizer, create=False) as memory:
+    with opened(store, user, embedder, summarizer=summarizer, read_only=dry_run) as memory:
         report = memory.consolidate(dry_run=dry_run, retry=retry)
-        memory.flush()
-    if as_json:
-        write_json(report)
-    elif report.rows:
-        made = table(("action", "text", "why"))
-        for row in report.rows:
-            made.add_row(row.action, Text(row.text), Text(row.why))
-        show_table(made)
-    else:
-        print("nothing is due")
+        if as_json:
+            write_json(report)
+        elif report.rows:
+            made = table(("action", "text", "why"))
+            for row in report.rows:
+                made.add_row(row.action, Text(row.text), Text(row.why))
+            show_table(made)
+        else:
+            print("nothing is due")
+        if not dry_run:
+            embed(memory)
     if report.count("fail"):
-        raise typer.Exit(1)
+        raise typer.Exit(IN_PART)

@@ -1,4 +1,4 @@
-"""What the commands have in common: where the store is, whose memory, and how times are read."""
+"""What the commands have in common: where the store is, whose memory, how times are read, and when it is done."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import BackendUnavailableError
+from .output import note, progress
+
 if TYPE_CHECKING:
     from ..memory import TieredMemory
 
 DEFAULT_STORE = "./memory"
+IN_PART = 4
+"""Exit code of a command that has done what it could, and says what it could not."""
 
 
 def when(text: str) -> datetime:
@@ -47,10 +52,32 @@ Until = Annotated[datetime | None, typer.Option("--until", parser=when, metavar=
 
 @contextmanager
 def opened(
-    store: str, user: str, embedder: str | None, *, create: bool = False, read_only: bool = False
+    store: str,
+    user: str,
+    embedder: str | None,
+    *,
+    summarizer: str | None = None,
+    create: bool = False,
+    read_only: bool = False,
 ) -> Iterator[TieredMemory]:
     """Give the block an open memory. A store that is not there is an error unless ``create`` is set."""
     from ..memory import TieredMemory
 
-    with TieredMemory.open(store, user_id=user, embedder=embedder, create=create, read_only=read_only) as memory:
+    with TieredMemory.open(
+        store, user_id=user, embedder=embedder, summarizer=summarizer, create=create, read_only=read_only
+    ) as memory:
         yield memory
+
+
+def embed(memory: TieredMemory) -> None:
+    """Wait until everything can be found by meaning; it is stored, whatever becomes of that."""
+    total = memory.stats().pending_vectors
+    with progress("embedding") as advance_to:
+        while left := memory.stats().pending_vectors:
+            advance_to(total - left, total)
+            try:
+                memory.flush(timeout=0.5)
+            except BackendUnavailableError as exc:
+                if memory.stats().last_error is not None:
+                    note(f"siltstone: everything is stored, but found by its words only until it is embedded: {exc}")
+                    return

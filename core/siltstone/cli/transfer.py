@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import BackendUnavailableError
-from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, User, opened
+from .options import DEFAULT_STORE, IN_PART, AsJson, Embedding, StoreAt, User, embed, opened
 from .output import note, progress, write_json
 
 if TYPE_CHECKING:
-    from ..memory import TieredMemory
     from ..records import ImportReport
 
 _SHOWN = 20
@@ -67,7 +65,7 @@ def import_(
     siltstone import ./storage chat_store.json monday.json --user alice
 
     Twice changes nothing; stopped or killed, it goes on when it is run again. What was forgotten stays forgotten.
-    Exit code 1 when something could not be read; the rest is stored. A missing store is made.
+    Exit code 4 when something could not be read; the rest is stored. A missing store is made.
     """
     reports: dict[str, ImportReport] = {}
     there = os.path.exists(store)
@@ -80,12 +78,12 @@ def import_(
                 )
             if not as_json:
                 _show(file, reports[file])
+        if as_json:
+            write_json({"files": [{"file": file, "report": report} for file, report in reports.items()]})
         if not dry_run:
-            _embed(memory)
-    if as_json:
-        write_json({"files": [{"file": file, "report": report} for file, report in reports.items()]})
+            embed(memory)
     if any(report.failed for report in reports.values()):
-        raise typer.Exit(1)
+        raise typer.Exit(IN_PART)
 
 
 def _show(file: str, report: ImportReport) -> None:
@@ -99,17 +97,3 @@ def _show(file: str, report: ImportReport) -> None:
         note(f"{file}, {problem.where}: {problem.outcome}: {problem.reason}")
     if (more := report.skipped + report.failed - _SHOWN) > 0:
         note(f"{file}: and {more} more")
-
-
-def _embed(memory: TieredMemory) -> None:
-    """Wait until what came in can be found by meaning; it is safe whatever becomes of that."""
-    total = memory.stats().pending_vectors
-    with progress("embedding") as advance_to:
-        while left := memory.stats().pending_vectors:
-            advance_to(total - left, total)
-            try:
-                memory.flush(timeout=0.5)
-            except BackendUnavailableError as exc:
-                if memory.stats().last_error is not None:
-                    note(f"siltstone: everything is stored, but found by its words only until it is embedded: {exc}")
-                    return

@@ -33,7 +33,7 @@ def forget(
     siltstone forget --session monday --dry-run
     siltstone forget --everything --user alice --yes
     """
-    with opened(store, user, embedder) as memory:
+    with opened(store, user, embedder, read_only=dry_run) as memory:
         chosen: dict[str, Any] = {
             "ids": ids or None,
             "session_id": session,

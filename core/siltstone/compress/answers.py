@@ -32,7 +32,6 @@ _YOUR: Final = re.compile(
     re.IGNORECASE,
 )
 _THEY: Final = re.compile(r"\b(?P<en>he|she|they|his|her|their)\b|(?P<zh>他|她)", re.IGNORECASE)
-_YOU: Final = re.compile(r"\byour?\b|[你您]", re.IGNORECASE)
 _EMPTY: Final = re.compile(
     r"^(?:(?:yes|no|yeah|yep|nope|not|i do|none|nothing|maybe|sure|why|it|that|this|what|never|ok|oh"
     r"|haha)\b|[有没不是对好嗯哈]|怎么|为什么|随便)",

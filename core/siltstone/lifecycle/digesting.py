@@ -118,7 +118,8 @@ def _fail(work: Work, span: Span, job: Job, versions: dict[str, int], error: str
         expect = {**versions, job.id: job.version}
         return Plan((failed.put(work.user_id, work.now),), expect, (job.id,)) if work.still(expect) else NOTHING
 
-    work.long_term.write(work.user_id, plan)
+    if not work.dry_run:
+        work.long_term.write(work.user_id, plan)
     work.note("fail", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", error)
 
 

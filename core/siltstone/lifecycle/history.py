@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from ..protocols import Store, Where
 from ..records import KINDS, Record
@@ -19,12 +19,16 @@ def history(store: Store, user_id: str, id: str) -> list[Record]:
     for record in store.scan(user_id, Where(kinds=kinds)):
         if record.superseded_by is not None:
             replaced.setdefault(record.superseded_by, []).append(record)
-    return [*before, *_chain(replaced, id, {id})]
+    return [*before, *_chain(replaced, id)]
 
 
-def _chain(replaced: dict[str, list[Record]], id: str, seen: set[str]) -> Iterable[Record]:
-    for record in reversed(replaced.get(id, ())):
+def _chain(replaced: dict[str, list[Record]], id: str) -> Iterator[Record]:
+    """Yield what led to a record, each with what led to it before the next: a chain may be thousands long."""
+    seen = {id}
+    waiting = list(replaced.get(id, ()))
+    while waiting:
+        record = waiting.pop()
         if record.id not in seen:
             seen.add(record.id)
             yield record
-            yield from _chain(replaced, record.id, seen)
+            waiting += replaced.get(record.id, ())

@@ -7,7 +7,7 @@ both are kept. Of the others there are many; only a repetition, or the reverse o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
@@ -21,9 +21,6 @@ from .signals import changes
 
 Verdict: TypeAlias = Literal["unrelated", "repeats", "supersedes", "contradicts"]
 """What one statement is to an older one of its topic."""
-
-Judge: TypeAlias = Callable[[Record, Record], Verdict | None]
-"""Decides between a new statement and a known one; ``None`` leaves it to the rules."""
 
 ONE_AT_A_TIME: Final = SINGLE_VALUED - {"education"}
 """Attributes whose newer value ends the older; what somebody has studied adds up."""
@@ -67,18 +64,18 @@ class Known:
         return [self.by_id[id] for id in self._topics.get(topic, ())]
 
 
-def revise(candidates: Sequence[Record], known: Known, *, now: datetime, judge: Judge | None = None) -> list[Revision]:
+def revise(candidates: Sequence[Record], known: Known, *, now: datetime) -> list[Revision]:
     """Decide what each candidate does, in order; ``known`` is changed accordingly."""
     revisions = []
     for candidate in candidates:
-        revision = _revise(candidate, known, now, judge)
+        revision = _revise(candidate, known, now)
         for record in revision.records:
             known.keep(record)
         revisions.append(revision)
     return revisions
 
 
-def _revise(new: Record, known: Known, now: datetime, judge: Judge | None) -> Revision:
+def _revise(new: Record, known: Known, now: datetime) -> Revision:
     if new.id in known.by_id:
         return Revision("known", new, (), "it was taken from the same messages before")
     if new.topic is not None and new.topic.endswith(TOPIC + REPAIRED):
@@ -87,7 +84,7 @@ def _revise(new: Record, known: Known, now: datetime, judge: Judge | None) -> Re
     resting = [old for old in related if set(new.source_ids) <= set(old.source_ids)]
     if any(old.text == new.text or compare(new, old) == "repeats" for old in resting):
         return Revision("known", new, (), "it was taken from the same messages before")
-    verdicts = [(old, (judge and judge(new, old)) or compare(new, old)) for old in related]
+    verdicts = [(old, compare(new, old)) for old in related]
     repeated = [old for old, verdict in verdicts if verdict == "repeats" and _open(old)]
     if repeated:
         old = repeated[-1]

@@ -80,11 +80,6 @@ def terms(text: str) -> list[str]:
     return list(_stream(text))
 
 
-def query_terms(text: str) -> tuple[str, ...]:
-    """Return the terms of a question once each, in order of appearance."""
-    return tuple(dict.fromkeys(_stream(text)))
-
-
 def _stream(text: str) -> Iterator[str]:
     """Yield the terms piece by piece: no token holds a space, and most pieces have been seen before."""
     normal = unicodedata.normalize("NFKC", text).casefold()

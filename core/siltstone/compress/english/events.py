@@ -119,9 +119,6 @@ def _past(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         yield Finding(EVENTS, "event")
 
 
-_IT_IS_MY: Final = re.compile(
-    r"it (?:is|will be) (?:my|our) (?:\w+['’]?s? )?(?:birthday|anniversary|wedding|graduation)\b", re.IGNORECASE
-)
 _RESCHEDULED: Final = re.compile(
     r"\b(?:moved|postponed|rescheduled|pushed|brought forward|delayed|put off|changed) (?:back |forward "
     r")?(?:to|until|till)\b",

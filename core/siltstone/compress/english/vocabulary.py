@@ -18,9 +18,6 @@ def stems(text: str) -> frozenset[str]:
 
 LIVE: Final = stems("live reside dwell settle rent")
 MOVE: Final = stems("move relocate emigrate immigrate")
-WORK: Final = stems(
-    "work teach freelance manage run lead coach volunteer nurse consult specialise specialize serve intern practise"
-)
 STUDY: Final = stems("study major attend enrol enroll")
 LEARN: Final = stems("learn train prepare practise practice")
 LIKE: Final = stems("like love enjoy adore prefer fancy favour favor dig cherish relish")
@@ -37,7 +34,6 @@ PLAN: Final = stems(
 )
 WISH: Final = stems("want hope dream wish aim aspire")
 TAKE_PART: Final = stems("go attend participate perform compete run host take visit speak camp volunteer help")
-REMIND: Final = stems("remind")
 MILESTONE: Final = stems(
     "graduate marry divorce adopt quit resign retire pass fail win lose buy sell break start join finish "
     "complete launch "
