@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import pytest
 
+from siltstone.errors import ConfigurationError
+from siltstone.stores.files import mounts
 from siltstone.stores.files.mounts import Mount, _excludes, mount_of
+from siltstone.stores.folder import FolderStore
+from siltstone.upkeep import backup, restore
 
 MOUNTINFO = r"""
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -51,6 +56,40 @@ def test_nothing_is_known_of_nothing() -> None:
     assert not Mount("/", "newfs").is_remote
 
 
+@pytest.fixture
+def share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that the system says lies on NFS."""
+    folder, told = tmp_path / "share", tmp_path / "mountinfo"
+    folder.mkdir()
+    told.write_text(f"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n40 22 0:36 / {folder} rw - nfs4 server:/home rw\n")
+    monkeypatch.setattr(mounts, "MOUNTINFO", str(told))
+    return folder
+
+
+def test_a_store_on_the_network_is_warned_of_once(share: Path) -> None:
+    """However many stores of a share are opened, one warning says what to do; reading alone needs none."""
+    with pytest.warns(UserWarning, match="from one machine at a time"):
+        FolderStore(share / "a").close()
+    FolderStore(share / "a").close()  # a second warning would be an error here
+    FolderStore(share / "b").close()
+    FolderStore(share / "a", read_only=True).close()
+    assert {path.name for path in share.iterdir()} == {"a", "b"}
+
+
+def test_locks_that_shut_nobody_out_refuse_a_store(share: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store is neither made, opened for writing nor restored there, each time anew, and nothing is on disk of it."""
+    local = share.parent / "local"
+    FolderStore(local).close()
+    backup(local, share.parent / "backup")
+    monkeypatch.setattr(fcntl, "flock", lambda fd, how: None)
+    for _ in range(2):
+        for act in (FolderStore, lambda place: restore(share.parent / "backup", place)):
+            with pytest.raises(ConfigurationError, match=r"shut nobody out.*nothing was changed"):
+                act(share / "deep" / "store")
+    assert list(share.iterdir()) == []
+
+
 def test_the_probe_tells_locks_that_hold(tmp_path: Path) -> None:
-    """On a local disk a lock that is held keeps another one out."""
-    assert _excludes(str(tmp_path / "LOCK"))
+    """On a local disk a lock that is held keeps another one out, and nothing is left of the probe."""
+    assert _excludes(str(tmp_path))
+    assert list(tmp_path.iterdir()) == []

@@ -33,7 +33,7 @@ _guard = threading.Lock()
 
 
 class StoreHandle:
-    """One opening of a store. A folder opened twice in a process is one store, closed with its last handle."""
+    """One opening of a store. A folder opened twice in a process, alike, is one store, closed with its last handle."""
 
     def __init__(self, store: Store, key: tuple[object, ...] | None) -> None:
         self.store = store
@@ -95,7 +95,7 @@ def open_store(
     path = Path(text).expanduser()
     secret = given_key(key)
     with _guard:
-        place = (os.getpid(), os.path.realpath(path), durability, read_only)
+        place = (os.getpid(), os.path.realpath(path), durability, read_only, lock_timeout, history)
         shared = _open.get(place)
         if shared is None:
             store = FolderStore(

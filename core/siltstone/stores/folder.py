@@ -45,7 +45,7 @@ from . import quarantine
 from .files import auditfile, disk, layout, mounts, restored, storefile
 from .files.auditfile import Deed
 from .files.cipher import Keys
-from .files.lock import FileLock
+from .files.lock import LOCK_TIMEOUT, FileLock
 from .files.log import Vanished, read_header, read_user, refused_in
 from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
@@ -68,7 +68,7 @@ class FolderStore(ReadingStore):
     ``path``          the folder; it is created if it does not exist and ``create`` is set
     ``durability``    ``fsync``: a commit survives power loss; ``os``: it survives a killed process
     ``read_only``     write nothing, repair nothing
-    ``lock_timeout``  seconds that a writer waits for another one of the same user, then ``StoreLockedError``
+    ``lock_timeout``  seconds that a writer waits for another one, then ``StoreLockedError``
 
     ``segment_size``  bytes after which a user's documents go on in another file
     ``history``       how many earlier versions of an item are kept; what is behind them goes when it is much
@@ -88,7 +88,7 @@ class FolderStore(ReadingStore):
         durability: Literal["fsync", "os"] = "fsync",
         read_only: bool = False,
         create: bool = True,
-        lock_timeout: float = 10.0,
+        lock_timeout: float = LOCK_TIMEOUT,
         segment_size: int = 64 << 20,
         history: int = HISTORY,
         key: bytes | str | None = None,
@@ -104,9 +104,11 @@ class FolderStore(ReadingStore):
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
         self._keeper: Thread | None = None
+        if not read_only:
+            mounts.check(self._root)
         if keys is None:
             _finish_restore(self._root, key, read_only=read_only, timeout=lock_timeout)
-            keys = _prepare(self._root, key, create=create and not read_only)
+            keys = _prepare(self._root, key, create=create and not read_only, timeout=lock_timeout)
         self._keys = keys
         self._rules = Rules(
             self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
@@ -118,7 +120,6 @@ class FolderStore(ReadingStore):
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None
         self._settings()  # raises what is wrong with it
         if not read_only:
-            mounts.check(self._root)
             if before != FORMAT:
                 self._note_migration(before)
             self._empty_trash()
@@ -221,17 +222,13 @@ class FolderStore(ReadingStore):
     def set_fingerprint(self, fingerprint: Fingerprint) -> None:
         """Record the embedding space. One of another space than the present one drops every vector."""
         self._may_write()
-        lock = FileLock(os.path.join(self._root, "LOCK"))
-        lock.acquire(self._rules.lock_timeout)
-        try:
+        with FileLock(os.path.join(self._root, "LOCK")).held(self._rules.lock_timeout):
             store = self._settings()
             same = store.fingerprint is None or store.fingerprint.same_space(fingerprint)
             changed = dataclasses.replace(
                 store, fingerprint=fingerprint, space=store.space if same else store.space + 1, damaged=False
             )
             storefile.write(self._root, changed, self._keys)
-        finally:
-            lock.release()
         if not same:
             for folder in self.user_folders():
                 drop_older(folder, changed.space)
@@ -488,15 +485,15 @@ def _finish_restore(root: str, key: bytes | str | None, *, read_only: bool, time
     with restored.quiet(root, timeout):
         done = os.path.join(root, restored.FOLDER)
         sealed = "sealed" in storefile.document(done) if storefile.exists(done) else None
-        restored.finish(root, storefile.unlock(root, key, sealed=sealed))
+        restored.finish(root, storefile.unlock(root, key, sealed=sealed, lock_timeout=timeout))
 
 
-def _prepare(root: str, key: bytes | str | None, *, create: bool) -> Keys:
+def _prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float) -> Keys:
     """Make sure that ``root`` is a store, and return its keys."""
     if disk.exists(root) and not disk.is_folder(root):
         raise ConfigurationError(f"{root} is a file: a store is a folder")
     if storefile.exists(root):
-        return storefile.unlock(root, key)
+        return storefile.unlock(root, key, lock_timeout=timeout)
     occupied = disk.is_folder(root) and any(
         name not in ("LOCK", storefile.KEYS) and not name.startswith("STORE.") for name in disk.names(root)
     )
@@ -506,16 +503,12 @@ def _prepare(root: str, key: bytes | str | None, *, create: bool) -> Keys:
         raise NotFoundError(f"there is no store in {root}")
     storefile.check_new(root, key)
     disk.make_folder(root)
-    lock = FileLock(os.path.join(root, "LOCK"))
-    lock.acquire(10.0)
-    try:
+    with FileLock(os.path.join(root, "LOCK")).held(timeout):
         if storefile.exists(root):
-            return storefile.unlock(root, key)
-        keys = storefile.create(root, StoreFile(secrets.token_bytes(16)), key)
+            return storefile.unlock(root, key, lock_timeout=timeout)
+        keys = storefile.create(root, StoreFile(secrets.token_bytes(16)), key, lock_timeout=timeout)
         auditfile.write(root, [], keys)
         return keys
-    finally:
-        lock.release()
 
 
 def _after_fork() -> None:

@@ -34,7 +34,7 @@ def rekey(
     """Change the keys of the store in ``root``; see ``upkeep.rekey``."""
     if new is None and not data_keys:
         raise ConfigurationError("there is no new key, and data_keys=True was not asked for: nothing was changed")
-    keys, master = _opened(root, old, new)
+    keys, master = _opened(root, old, new, timeout)
     with keys.locked():
         store_key = keys.newest()
         going_on = len(store_key.ids) > 1
@@ -48,15 +48,17 @@ def rekey(
     return RekeyReport(root, new is not None, users)
 
 
-def _opened(root: str, old: bytes | str | None, new: bytes | str | None) -> tuple[KeyFolder, bytes | str | None]:
+def _opened(
+    root: str, old: bytes | str | None, new: bytes | str | None, timeout: float
+) -> tuple[KeyFolder, bytes | str | None]:
     """Return the keys and what opened them: the new key where a killed run has put it in its place already."""
     try:
-        keys = storefile.unlock(root, old)
+        keys = storefile.unlock(root, old, lock_timeout=timeout)
     except DecryptionError:
         if new is None or old is None:
             raise
         try:
-            keys, old = storefile.unlock(root, new), new
+            keys, old = storefile.unlock(root, new, lock_timeout=timeout), new
         except DecryptionError:
             raise DecryptionError(f"the old key is not the key of {root}; nothing was changed") from None
     if not isinstance(keys, KeyFolder):

@@ -43,7 +43,7 @@ def mend(
     with lock.held(timeout):
         _mend_store(root)
         _mend_keys(root)
-        keys = storefile.unlock(root, key)
+        keys = storefile.unlock(root, key, lock_timeout=timeout)
         kept = _mend_audit(root, keys)
     FolderStore(root, create=False, lock_timeout=timeout, key=key).close()  # ends removals, restores and migrations
     whole = Whole(root, keys, storefile.read(root, keys), refusals(root, keys))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
@@ -19,7 +19,7 @@ import orjson
 
 from ..errors import ConfigurationError, NotFoundError, StoreCorruptedError
 from ..reports import RestoreReport
-from .files import auditfile, disk, manifest, restored, storefile
+from .files import auditfile, disk, manifest, mounts, restored, storefile
 from .files.auditfile import Deed
 from .files.cipher import Cipher, Keys
 from .files.codec import time_of
@@ -55,8 +55,9 @@ def put_back(
     origin = manifest.origin(source)
     if origin is None:
         raise NotFoundError(f"{source} holds no whole backup; nothing was changed")
+    mounts.check(root)
     _check_kind(root, origin)
-    keys = storefile.unlock(root, key, sealed=origin.sealed)
+    keys = storefile.unlock(root, key, sealed=origin.sealed, lock_timeout=timeout)
     knew = _check_place(root, origin, keys)
     building = os.path.join(root, _BUILDING)
     disk.make_folder(building)
@@ -71,12 +72,13 @@ def put_back(
             with restored.quiet(root, timeout):  # no forget comes to its end meanwhile
                 if _since(root, keys, before, outcome):
                     continue
-                users = len(list(FolderStore(building, read_only=True, keys=keys).users()))
+                with closing(FolderStore(building, read_only=True, keys=keys)) as copied:
+                    users = len(list(copied.users()))
                 _write_audit(building, keys, origin.at, users)
                 disk.rename(building, os.path.join(root, restored.FOLDER))
                 restored.finish(root, keys)
                 break
-    FolderStore(root, keys=keys).close()  # empties the trash
+    FolderStore(root, keys=keys, lock_timeout=timeout).close()  # empties the trash
     erased, unreadable = tuple(sorted(outcome.erased)), tuple(outcome.unreadable)
     return RestoreReport(source, root, time_of(origin.at), users, outcome.forgotten, erased, unreadable, knew)
 
@@ -223,12 +225,11 @@ def _do_again(building: str, keys: Keys, deeds: list[Deed], outcome: _Outcome) -
                 outcome.erased.add(deed.user_id)
                 name = os.path.relpath(folder, os.path.join(building, "users"))
                 outcome.unreadable = [other for other in outcome.unreadable if other != name]
-    store = FolderStore(building, create=False, keys=keys)
-    for deed in deeds:
-        assert deed.user_id is not None
-        outcome.forgotten += store.remove_again(deed.user_id, deed.ids, deed.hashes)
-        outcome.again.add(deed.key)
-    store.close()
+    with closing(FolderStore(building, create=False, keys=keys)) as store:
+        for deed in deeds:
+            assert deed.user_id is not None
+            outcome.forgotten += store.remove_again(deed.user_id, deed.ids, deed.hashes)
+            outcome.again.add(deed.key)
 
 
 def _write_audit(building: str, keys: Keys, at: int, users: int) -> None:

@@ -29,18 +29,18 @@ from .masterkey import StoreKey
 from .storefile import KEYS as FOLDER
 
 POINTER: Final = "KEY"
-_LOCK_TIMEOUT: Final = 10.0
 
 
 class KeyFolder:
     """The keys of an encrypted store. See ``cipher.Keys``."""
 
-    def __init__(self, root: str, key: bytes | str) -> None:
-        """Open what lies in ``root``.
+    def __init__(self, root: str, key: bytes | str, *, lock_timeout: float) -> None:
+        """Open what lies in ``root``; ``lock_timeout`` is how many seconds ``LOCK`` is waited for.
 
         Raises ``DecryptionError`` for a wrong key, ``StoreCorruptedError`` where ``MASTER`` is damaged or gone.
         """
         self.root = root
+        self._lock_timeout = lock_timeout
         self._known = masterkey.unlock(root, key)
         self.store: Cipher = Sealed(_KeysOfStore(self))
 
@@ -52,12 +52,12 @@ class KeyFolder:
             masterkey.unlock(root, key)
 
     @classmethod
-    def create(cls, root: str, key: bytes | str) -> KeyFolder:
+    def create(cls, root: str, key: bytes | str, *, lock_timeout: float) -> KeyFolder:
         """Make the keys of a new store, or take those that a killed process made. Needs the store's lock."""
         if not disk.exists(masterkey.path_in(root)):
             disk.make_folder(os.path.join(root, FOLDER))
             masterkey.write(root, masterkey.fresh(key))
-        return cls(root, key)
+        return cls(root, key, lock_timeout=lock_timeout)
 
     def check(self, root: str, key: bytes | str | None) -> None:
         """Raise ``DecryptionError`` unless the key opens the store."""
@@ -76,7 +76,7 @@ class KeyFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold ``LOCK``; a user's may be held already."""
-        with FileLock(os.path.join(self.root, FOLDER, "LOCK")).held(_LOCK_TIMEOUT):
+        with FileLock(os.path.join(self.root, FOLDER, "LOCK")).held(self._lock_timeout):
             yield
 
     def replace(self, store_key: StoreKey) -> None:

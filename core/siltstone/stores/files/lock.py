@@ -15,6 +15,8 @@ from ...errors import ConfigurationError, StoreLockedError
 from . import disk
 from .disk import File
 
+LOCK_TIMEOUT: Final = 10.0
+"""Seconds that a writer waits for another one, unless the user says otherwise."""
 _FIRST_WAIT: Final = 0.0005
 _LONGEST_WAIT: Final = 0.02
 _locks: WeakSet[FileLock] = WeakSet()

@@ -8,14 +8,16 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import secrets
 import warnings
 from dataclasses import dataclass
 from typing import Final
 
 from ...errors import ConfigurationError
+from . import disk
 from .disk import File
 
-_MOUNTINFO: Final = "/proc/self/mountinfo"
+MOUNTINFO = "/proc/self/mountinfo"
 _REMOTE: Final = frozenset(
     ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ncpfs", "davfs", "vboxsf", "prl_fs", "virtiofs", "drvfs")
 )
@@ -23,6 +25,7 @@ _REMOTE_FUSE: Final = re.compile(
     r"fuse\.(sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|blobfuse2?|davfs2?|curlftpfs|glusterfs|smb.*)"
 )
 _told: set[str] = set()
+"""Where the file systems are mounted that were warned of."""
 
 
 @dataclass(frozen=True)
@@ -56,27 +59,28 @@ def mount_of(path: str, mountinfo: str) -> Mount | None:
 
 
 def check(root: str) -> None:
-    """Warn, once in a process, of a store on a file system of the network.
+    """Warn, once in a process for each file system, of a store on one of the network; the store need not be there yet.
 
-    Raises ``ConfigurationError`` where even within this machine its locks shut nobody out.
+    Raises ``ConfigurationError`` where even within this machine its locks shut nobody out. Leaves nothing on disk.
     """
     where = os.path.realpath(root)
-    if where in _told:
-        return
-    _told.add(where)
     try:
-        with open(_MOUNTINFO, encoding="utf-8", errors="surrogateescape") as file:
+        with open(MOUNTINFO, encoding="utf-8", errors="surrogateescape") as file:
             mount = mount_of(where, file.read())
     except OSError:
         return  # not Linux, or nothing that we may look at
     if mount is None or not mount.is_remote:
         return
-    if not _excludes(os.path.join(root, "LOCK")):
-        _told.discard(where)
+    while not disk.is_folder(where):
+        where = os.path.dirname(where)
+    if not _excludes(where):
         raise ConfigurationError(
             f"{root} lies on {mount.kind} ({mount.place}), whose locks shut nobody out: two writers would damage the "
             "store; nothing was changed: put it on a local disk"
         )
+    if mount.place in _told:
+        return
+    _told.add(mount.place)
     warnings.warn(
         f"{root} lies on {mount.kind} ({mount.place}), a file system of the network, whose locks may not hold between "
         "machines: use it from one machine at a time, or put it on a local disk",
@@ -84,17 +88,18 @@ def check(root: str) -> None:
     )
 
 
-def _excludes(path: str) -> bool:
-    """Return whether a lock that is held keeps another one out."""
-    one, other = (File(path, write=True, create=True) for _ in range(2))
+def _excludes(folder: str) -> bool:
+    """Return whether a lock on a file of a folder keeps another one out."""
+    path = os.path.join(folder, f".siltstone-{secrets.token_hex(8)}")
+    one = File(path, write=True, create=True, exclusive=True)
     try:
+        other = File(path, write=True)
         fcntl.flock(one.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True  # somebody else's does
-    except OSError:
-        return False
-    try:
         fcntl.flock(other.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except OSError:
+        return False
+    finally:
+        disk.unlink(path)
     return False

@@ -14,6 +14,7 @@ from ...errors import ConfigurationError, StoreCorruptedError, StoreVersionError
 from ...protocols import Fingerprint
 from . import disk, twofold
 from .cipher import NO_KEYS, Keys, missing, superfluous
+from .lock import LOCK_TIMEOUT
 
 if TYPE_CHECKING:
     from .keys import KeyFolder
@@ -66,10 +67,13 @@ def exists(folder: str) -> bool:
     return disk.exists(os.path.join(folder, NAME))
 
 
-def unlock(folder: str, key: bytes | str | None, *, sealed: bool | None = None) -> Keys:
+def unlock(
+    folder: str, key: bytes | str | None, *, sealed: bool | None = None, lock_timeout: float = LOCK_TIMEOUT
+) -> Keys:
     """Return the keys of a store, or of what is left of one, encrypted or not; nothing is written.
 
-    ``sealed``: whether it is encrypted, where ``STORE`` cannot tell.
+    ``sealed``: whether it is encrypted, where ``STORE`` cannot tell. ``lock_timeout``: seconds that whoever adds a key
+    waits for another one.
 
     Raises ``DecryptionError`` for a wrong or missing key, ``ConfigurationError`` for a key of a plain store, and what
     ``read`` raises.
@@ -81,7 +85,7 @@ def unlock(folder: str, key: bytes | str | None, *, sealed: bool | None = None) 
         return NO_KEYS
     if key is None:
         raise missing(folder)
-    return _key_folder()(folder, key)
+    return _key_folder()(folder, key, lock_timeout=lock_timeout)
 
 
 def check_new(folder: str, key: bytes | str | None) -> None:
@@ -102,9 +106,9 @@ def check_new(folder: str, key: bytes | str | None) -> None:
         raise missing(folder)
 
 
-def create(folder: str, store: StoreFile, key: bytes | str | None) -> Keys:
+def create(folder: str, store: StoreFile, key: bytes | str | None, *, lock_timeout: float = LOCK_TIMEOUT) -> Keys:
     """Make a folder a store, encrypted if there is a key. Needs the folder's lock, and ``check_new`` before."""
-    keys: Keys = NO_KEYS if key is None else _key_folder().create(folder, key)
+    keys: Keys = NO_KEYS if key is None else _key_folder().create(folder, key, lock_timeout=lock_timeout)
     write(folder, store, keys)
     return keys
 
