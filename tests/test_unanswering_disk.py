@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,16 @@ from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import backup, restore, verify
 
 SECRET = "something to be forgotten"
+tried: list[object] = []
+"""The files that were opened, or were to be, in order."""
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open":
+        tried.append(arguments[0])
+
+
+sys.addaudithook(_watch)
 
 
 @pytest.fixture
@@ -107,6 +118,28 @@ def test_forgetting_is_not_done_while_the_quarantine_does_not_answer(store: Path
     assert [record.id for record in opened.scan("u", Where())] == ["g"]
     opened.close()
     assert not any(SECRET.encode() in data for data in files(store).values())
+
+
+def test_reading_goes_on_beside_what_cannot_be_cleared_up(store: Path) -> None:
+    """Reads do not try it each time anew, say it once however many they are, and no longer once it is done."""
+    (user,) = (store / "users").glob("*/*")
+    (segment,) = user.glob("docs.*")
+    with segment.open("ab") as file:
+        file.write(segment.read_bytes()[:40])  # as a killed writer leaves it
+    aside = unanswering(user / "LOCK")
+    opened = FolderStore(store)
+    tried.clear()
+    for _ in range(5):
+        assert len(list(opened.scan("u", Where()))) == 2
+        (remark,) = opened.stats("u").health
+        assert "could not be cleared up" in remark
+    assert tried.count(str(user / "LOCK")) == 1
+    (user / "LOCK").unlink()
+    aside.rename(user / "LOCK")
+    opened.commit("u", [known("h", "later")])
+    (remark,) = opened.stats("u").health
+    assert remark.endswith("of an unfinished write")
+    opened.close()
 
 
 def test_a_folder_that_cannot_be_listed_ends_a_walk(tmp_path: Path) -> None:

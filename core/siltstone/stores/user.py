@@ -36,6 +36,8 @@ _AT_ONCE: Final = 4_096
 _LEAST_RUNNING: Final = 2_000
 _LEAST_CLOSING: Final = 256
 """New rows after which a cache is written, in small stores; large ones wait for a share of their size."""
+_PAUSE: Final = 30.0
+"""Seconds for which reads let be what they could not clear up."""
 UNFINISHED: Final = "unfinished"
 """Folder of a store that names the users whose removals are under way."""
 
@@ -83,7 +85,8 @@ class UserStore(Rewriting):
         self._vectors: VectorFile | None = None
         self._early: list[VectorRows] = []
         self._unfinished: dict[int, Removal] = {}
-        self._notes: list[str] = []
+        self._remarks: dict[str, str] = {}  # what the user is to know, the last of each cause
+        self._not_before = 0.0  # when reads may clear up again
         self._rewrites = 0  # a picture of the table taken before one is out of date
         self._kept = 0  # rows in the cache
 
@@ -97,11 +100,12 @@ class UserStore(Rewriting):
         with self._step:
             if not self._alone or space != self._space:
                 self._catch_up(space)
-            if self._log.torn or self._unfinished:
+            if (self._log.torn or self._unfinished) and time.monotonic() >= self._not_before:
                 try:
                     self.mend(space)
-                except SiltstoneError as exc:  # reading goes on; the next write, or the next open, tries again
-                    self._notes.append(f"what a killed writer left could not be cleared up: {exc}")
+                except SiltstoneError as exc:  # reading goes on; a later read or the next write tries again
+                    self._not_before = time.monotonic() + _PAUSE
+                    self._remarks["leftovers"] = f"what a killed writer left could not be cleared up: {exc}"
         return self.table
 
     def _changed(self) -> bool:
@@ -273,13 +277,14 @@ class UserStore(Rewriting):
             self._catch_up(space)
             done = self._log.repair()
             if done:
-                self._notes.append(done)
+                self._remarks["repair"] = done
             self._log.make_ready()
             self._alone = True
         try:
             self._finish()
             if self._log.next_number == 1 and (hashes := self._left()):
                 self._note_removal([], sorted(hashes))  # before anything is written where a removed folder was
+            self._remarks.pop("leftovers", None)
             yield
         finally:
             self._alone = False
@@ -419,14 +424,15 @@ class UserStore(Rewriting):
         return new >= (max(_LEAST_CLOSING, rows // 100) if closing else max(_LEAST_RUNNING, rows // 16))
 
     def tend(self, *, closing: bool = False) -> None:
-        """Compact what is wasteful, and write the cache if it is due; what fails is a note, and tried again later."""
+        """Compact what is wasteful, and write the cache if it is due; what fails is a remark, and tried again later."""
         try:
             if self.is_wasteful():
                 self.compact(self._space)
+                self._remarks.pop("compaction", None)
         except (Vanished, FileNotFoundError):
             return  # the user was removed
         except SiltstoneError as exc:
-            self._notes.append(f"dead weight was left where it is: {exc}")
+            self._remarks["compaction"] = f"dead weight was left where it is: {exc}"
         if self.is_due(closing=closing):
             self.keep()
 
@@ -445,6 +451,7 @@ class UserStore(Rewriting):
                 if log is not self._log or rewrites != self._rewrites:
                     return  # it would bring back what was removed, or look for what lies elsewhere now
                 cache.write(self.folder, values, arrays, self._cipher)
+                self._remarks.pop("cache", None)
             found = cache.read(self.folder, self._cipher)
             with self._step:
                 same = found is not None and (found[0]["log"], found[0]["count"]) == (state, picture.count)
@@ -453,7 +460,7 @@ class UserStore(Rewriting):
         except (Vanished, FileNotFoundError):
             return  # the user was removed
         except SiltstoneError as exc:
-            self._notes.append(f"the cache was not written, the next open takes longer: {exc}")
+            self._remarks["cache"] = f"the cache was not written, the next open takes longer: {exc}"
 
     def mend(self, space: int) -> None:
         """Clear up after a killed writer, unless another one is at work."""
@@ -506,14 +513,14 @@ class UserStore(Rewriting):
 
     def health(self) -> tuple[str, ...]:
         """Return what was repaired, quarantined or found damaged."""
-        notes = [*self._notes, *self._cipher.health()]
+        remarks = [*self._remarks.values(), *self._cipher.health()]
         for name, start, end in self._log.damage:
-            notes.append(f"{name}: {end - start} bytes at {start} do not check")
+            remarks.append(f"{name}: {end - start} bytes at {start} do not check")
         if self._log.unreadable:
-            notes.append(f"{len(self._log.unreadable)} documents do not check any more")
+            remarks.append(f"{len(self._log.unreadable)} documents do not check any more")
         if self._vectors is not None and self._vectors.bad:
-            notes.append(f"{self._vectors.bad} vectors did not check and are to be embedded again")
-        return tuple(notes)
+            remarks.append(f"{self._vectors.bad} vectors did not check and are to be embedded again")
+        return tuple(remarks)
 
 
 def _reader(log: Log, user_id: str) -> Callable[[int, int], Stored | None]:
