@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from items import asked, known, said, space
 from siltstone.cli import main
-from siltstone.errors import ConfigurationError, NotFoundError, StoreCorruptedError
+from siltstone.errors import BackendUnavailableError, ConfigurationError, NotFoundError, StoreCorruptedError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.files import manifest
 from siltstone.stores.folder import FolderStore
@@ -274,6 +275,35 @@ def test_a_killed_restore_has_happened_or_not(tmp_path: Path) -> None:
             assert files_with(folder, SECRET) == []
         step += 9
     assert set(outcomes) == {2, 3}
+
+
+@pytest.mark.parametrize("act", ["read", "list", "write"])
+def test_a_store_that_was_open_ends_a_killed_restore(act: str, tmp_path: Path) -> None:
+    """Killed when the old users had left their place and the new ones were not in it, it costs no open store a word."""
+    folder = tmp_path / "store"
+    store, reader = FolderStore(folder), FolderStore(folder, read_only=True)
+    store.commit("u", [known("f", "one")])
+    assert len(list(reader.scan("u", Where()))) == 1
+    shutil.copytree(folder, tmp_path / "restored")
+    (tmp_path / "restored").rename(folder / "restored")
+    (folder / "trash").mkdir()
+    (folder / "users").rename(folder / "trash" / "0000")
+    for user in ("u", "another"):
+        with pytest.raises(BackendUnavailableError, match="open it for writing"):
+            list(reader.scan(user, Where()))
+    if act == "read":
+        assert [record.text for record in store.scan("u", Where())] == ["one"]
+    elif act == "list":
+        assert list(store.users()) == ["u"]
+    else:
+        store.commit("u", [known("g", "two")])
+        store.commit("v", [known("h", "three", user="v")])
+    assert not (folder / "restored").exists()
+    store.close()
+    again = FolderStore(folder)
+    texts = [record.text for user in ("u", "v") for record in again.scan(user, Where())]
+    assert texts == (["one", "two", "three"] if act == "write" else ["one"])
+    again.close()
 
 
 def test_only_a_place_of_its_own_is_restored_to(tmp_path: Path) -> None:

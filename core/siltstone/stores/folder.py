@@ -289,19 +289,32 @@ class FolderStore(ReadingStore):
     # --- users
 
     def _table(self, user_id: str) -> Table:
-        store = self._settings()
-        if not self._exists(user_id):
-            return Table.empty(user_id)
-        try:
-            return self._user(user_id, store).current(store.space)
-        except Vanished:
-            self._drop(user_id)
-            return Table.empty(user_id)
+        while True:
+            store = self._settings()
+            if self._exists(user_id):
+                try:
+                    return self._user(user_id, store).current(store.space)
+                except Vanished:
+                    self._drop(user_id)
+            if not self._finish_restore() and not self._exists(user_id):  # again: it may have come between
+                return Table.empty(user_id)
+
+    def _finish_restore(self) -> bool:
+        """Bring a restore to its end that was killed while this store was open; return whether there was one."""
+        if not restored.is_pending(self._root):
+            return False
+        if not self._rules.writable:
+            raise _unfinished(self._root)
+        with restored.quiet(self._root, self._rules.lock_timeout):
+            restored.finish(self._root, self._keys)
+        return True
 
     def _writing(self, user_id: str, act: Callable[[UserStore], _T]) -> _T:
         """Do something to a user's store, anew when another process removed it meanwhile."""
         while True:
-            disk.make_folder(self._folder(user_id))
+            if not disk.is_folder(folder := self._folder(user_id)):
+                self._finish_restore()  # which would put another one in its place
+                disk.make_folder(folder)
             user = self._user(user_id, self._settings())
             try:
                 done = act(user)
@@ -359,6 +372,7 @@ class FolderStore(ReadingStore):
 
     def user_folders(self) -> Iterator[str]:
         """Yield the folders of all users, readable or not."""
+        self._finish_restore()
         return layout.user_folders(self._root)
 
     def _remove_user(self, user_id: str, store: StoreFile) -> str | None:
@@ -479,13 +493,17 @@ def _finish_restore(root: str, key: bytes | str | None, *, read_only: bool, time
     if not restored.is_pending(root):
         return
     if read_only:
-        raise BackendUnavailableError(
-            f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
-        )
+        raise _unfinished(root)
     with restored.quiet(root, timeout):
         done = os.path.join(root, restored.FOLDER)
         sealed = "sealed" in storefile.document(done) if storefile.exists(done) else None
         restored.finish(root, storefile.unlock(root, key, sealed=sealed, lock_timeout=timeout))
+
+
+def _unfinished(root: str) -> BackendUnavailableError:
+    return BackendUnavailableError(
+        f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
+    )
 
 
 def _prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float) -> Keys:
