@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from items import asked, known, said, space, vector
-from siltstone import Settings, TieredMemory
+from siltstone import NotFoundError, Settings, TieredMemory, upkeep
 from siltstone.errors import ConfigurationError
 from siltstone.index.vectors import GONE
 from siltstone.protocols import Put, Refusal, Stored, Where
@@ -188,9 +188,11 @@ def test_history_says_how_many_versions_are_kept(tmp_path: Path) -> None:
             assert [record.version for record in memory.history(id)] == [5, 4]
     with pytest.raises(ConfigurationError, match="history"):
         FolderStore(tmp_path / "n", history=-1)
-    store = FolderStore(tmp_path / "m", history=0)
-    assert store.compact() > 0
-    assert store.versions("default", id) == []
+    assert upkeep.compact(tmp_path / "m") < 1_000  # by default more are kept than there are
+    assert upkeep.compact(tmp_path / "m", settings=Settings(history=0)) > 0
+    assert FolderStore(tmp_path / "m").versions("default", id) == []
+    with pytest.raises(NotFoundError):
+        upkeep.compact(tmp_path / "nothing")
 
 
 def test_others_go_on_reading_through_a_compaction(tmp_path: Path) -> None:

@@ -15,12 +15,9 @@ from .importers.formats import reader_for
 from .importers.source import Source
 from .lifecycle.forget import forget
 from .lifecycle.history import history
-from .lifecycle.reembed import reembed
 from .lifecycle.state import state
 from .lifecycle.update import add_messages, update_record
 from .models.checked import CheckedEmbedder
-from .models.fingerprint import fingerprint_of
-from .models.languages import LanguageWatch
 from .models.resolve import resolve_embedder
 from .opening import Durability, Key, open_store
 from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, Where
@@ -209,31 +206,10 @@ class TieredMemory:
         key: Key | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Move the store to another embedder; return the number of vectors made.
+        """Move the store to another embedder: ``siltstone.upkeep.reembed``; return the number of vectors made."""
+        from .upkeep import reembed
 
-        The texts stay as they are; ``embedder`` and ``key`` are what ``open`` takes, of ``settings`` count
-        ``embed_batch`` and ``lock_timeout``. A run that was killed goes on where it stopped. ``progress(done, total)``
-        is called after each batch. While it runs, what has no vector yet is found by its words only.
-        """
-        settings = settings or Settings()
-        model = CheckedEmbedder(resolve_embedder(embedder))
-        handle = open_store(
-            location,
-            durability="fsync",
-            read_only=False,
-            create=False,
-            lock_timeout=settings.lock_timeout,
-            history=settings.history,
-            key=key,
-        )
-        try:
-            stored, present = handle.store.fingerprint(), fingerprint_of(model)
-            same = stored is not None and stored.same_space(present)
-            return reembed(
-                handle.store, LanguageWatch(model), present, same=same, batch=settings.embed_batch, progress=progress
-            )
-        finally:
-            handle.close()
+        return reembed(location, embedder=embedder, settings=settings, key=key, progress=progress)
 
     def for_user(self, user_id: str) -> TieredMemory:
         """Return the view of ``user_id`` on the same open store; closing it closes nothing."""

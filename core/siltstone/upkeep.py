@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .errors import NotFoundError
-from .opening import Key, given_key
+from .lifecycle.reembed import make_vectors
+from .models.checked import CheckedEmbedder
+from .models.fingerprint import fingerprint_of
+from .models.languages import LanguageWatch
+from .models.resolve import resolve_embedder
+from .opening import Key, given_key, open_store
 from .reports import AuditEntry, BackupReport, RekeyReport, RestoreReport, VerifyReport
+from .settings import Settings
 from .stores.backup import back_up
 from .stores.files import auditfile, storefile
 from .stores.files.codec import time_of
@@ -106,6 +113,66 @@ def restore(
     ``ConfigurationError`` where ``location`` holds anything else.
     """
     return put_back(_folder(source), _folder(location), given_key(key), timeout=_LOCK_TIMEOUT, progress=progress)
+
+
+def compact(
+    location: str | os.PathLike[str],
+    *,
+    user_id: str | None = None,
+    settings: Settings | None = None,
+    key: Key | None = None,
+) -> int:
+    """Take all dead weight out of the files of one user, or of everybody; return the bytes given back.
+
+    Dead are versions behind ``settings.history``, their vectors, and notes of what is finished. The store does this by
+    itself where it is much; others read and write meanwhile. O(bytes). Of ``settings`` count ``history`` and
+    ``lock_timeout``. Raises ``NotFoundError`` where there is no store.
+    """
+    settings = settings or Settings()
+    store = FolderStore(
+        _folder(location),
+        create=False,
+        lock_timeout=settings.lock_timeout,
+        history=settings.history,
+        key=given_key(key),
+    )
+    with closing(store):
+        return store.compact(user_id)
+
+
+def reembed(
+    location: str | os.PathLike[str],
+    *,
+    embedder: Any = None,
+    settings: Settings | None = None,
+    key: Key | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Move the store to another embedder; return the number of vectors made.
+
+    The texts stay as they are; ``embedder`` is what ``TieredMemory.open`` takes, of ``settings`` count ``embed_batch``
+    and ``lock_timeout``. A run that was killed goes on where it stopped. ``progress(done, total)`` is called after each
+    batch. While it runs, what has no vector yet is found by its words only.
+    """
+    settings = settings or Settings()
+    model = CheckedEmbedder(resolve_embedder(embedder))
+    handle = open_store(
+        location,
+        durability="fsync",
+        read_only=False,
+        create=False,
+        lock_timeout=settings.lock_timeout,
+        history=settings.history,
+        key=key,
+    )
+    try:
+        stored, present = handle.store.fingerprint(), fingerprint_of(model)
+        same = stored is not None and stored.same_space(present)
+        return make_vectors(
+            handle.store, LanguageWatch(model), present, same=same, batch=settings.embed_batch, progress=progress
+        )
+    finally:
+        handle.close()
 
 
 def rekey(

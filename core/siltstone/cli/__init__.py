@@ -17,12 +17,11 @@ from ..errors import SiltstoneError
 from .bench import bench
 from .consolidate import consolidate
 from .demo import demo
-from .keys import KeyFile, rekey, use_key_file
+from .keys import KeyFile, use_key_file
 from .read import context, search, sessions, show, stats
 from .transfer import export, import_
-from .upkeep import forget, reembed
-from .whole import audit, backup, restore, verify
-from .write import add, remember
+from .upkeep import audit, backup, reembed, rekey, restore, verify
+from .write import add, forget, remember
 
 app = typer.Typer(
     name="siltstone",

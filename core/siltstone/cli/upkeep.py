@@ -1,60 +1,22 @@
-"""Commands that change a store for good: ``forget`` and ``reembed``."""
+"""Commands on a whole store, all users of it: those of ``siltstone.upkeep``."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import NotFoundError
-from .options import DEFAULT_STORE, AsJson, Embedding, Kinds, Session, Since, StoreAt, Until, User, Yes, opened
-from .output import note, progress, write_json
+from .keys import VARIABLE, read_key
+from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes
+from .output import note, plain, progress, show_table, table, write_json
 
+if TYPE_CHECKING:
+    from ..reports import Finding
 
-def forget(
-    ids: Annotated[list[str] | None, typer.Argument(help="Memories or messages, by id.")] = None,
-    session: Session = None,
-    since: Since = None,
-    until: Until = None,
-    kind: Kinds = None,
-    everything: Annotated[bool, typer.Option("--everything", help="All that this user has.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
-    yes: Yes = False,
-    store: StoreAt = DEFAULT_STORE,
-    user: User = "default",
-    embedder: Embedding = None,
-    as_json: AsJson = False,
-) -> None:
-    """Delete memories for good, with all that was derived from them.
-
-    Conditions are joined by "and". Says what will go and asks first.
-
-    \b
-    siltstone forget --session monday --dry-run
-    siltstone forget --everything --user alice --yes
-    """
-    with opened(store, user, embedder, read_only=dry_run) as memory:
-        chosen: dict[str, Any] = {
-            "ids": ids or None,
-            "session_id": session,
-            "since": since,
-            "until": until,
-            "kinds": kind or None,
-            "everything": everything,
-        }
-        report = memory.forget(**chosen, dry_run=True)
-        gone = f"{len(report.messages)} messages and {len(report.records)} records"
-        if not (report.messages or report.records):
-            raise NotFoundError(f"user {user!r} has nothing like that in {store}: nothing was deleted")
-        if not dry_run:
-            if not yes:
-                note(f"{gone} of user {user!r} in {store} will be deleted for good.")
-                typer.confirm("Go on?", abort=True, err=True)
-            report = memory.forget(**chosen)
-    if as_json:
-        write_json(report)
-    else:
-        print(f"would delete {gone}" if dry_run else f"deleted {gone}")
+OnlyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only what concerns this user.")]
 
 
 def reembed(
@@ -69,11 +31,180 @@ def reembed(
     \b
     siltstone reembed --embedder sentence-transformers:BAAI/bge-m3
     """
-    from ..memory import TieredMemory
+    from ..upkeep import reembed
 
     with progress("embedding") as advance_to:
-        made = TieredMemory.reembed(store, embedder=embedder, progress=advance_to)
+        made = reembed(store, embedder=embedder, progress=advance_to)
     if as_json:
         write_json({"vectors": made})
     else:
         print(f"made {made} vectors")
+
+
+def verify(
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended; damaged pieces are kept.")] = False,
+    store: StoreAt = DEFAULT_STORE,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="An id to try where a folder does not name its user.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every file of the store: documents, vectors, caches, audit, leftovers, modes. Others may go on writing.
+
+    Exit code 0: sound; 3: something is lost, exposed or must be made anew (with --repair: still is).
+
+    \b
+    siltstone verify
+    siltstone verify --repair --json
+    """
+    from ..upkeep import verify
+
+    with progress("users") as advance_to:
+        report = verify(store, repair=repair, user_id=user, progress=advance_to)
+    if as_json:
+        write_json({**plain(report), "is_sound": report.is_sound})
+    else:
+        for title, findings in (("mended", report.repaired), ("found", report.findings)):
+            if findings:
+                _show_findings(title, findings, repair=not repair)
+        print(
+            f"{report.users} users, {report.documents} documents, {report.vectors} vectors, "
+            f"{report.pending_vectors} to be embedded: {'sound' if report.is_sound else 'damaged'}"
+        )
+        if report.quarantine is not None:
+            note(f"copies of the damaged pieces are in {report.quarantine}")
+    if not report.is_sound:
+        raise typer.Exit(3)
+
+
+def _show_findings(title: str, findings: Sequence[Finding], *, repair: bool) -> None:
+    from rich.text import Text
+
+    made = table(("how bad", "where", "what", *(("--repair",) if repair else ())), title=title)
+    for finding in findings:
+        does = (Text(finding.repair or "can do nothing"),) if repair else ()
+        made.add_row(finding.severity, Text(finding.path), Text(finding.what), *does)
+    show_table(made)
+
+
+def backup(
+    target: Annotated[str, typer.Argument(metavar="DIR", help="An empty folder, or an earlier backup of this store.")],
+    store: StoreAt = DEFAULT_STORE,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the store while others write; only what has changed since the last time. Keys are not in it.
+
+    \b
+    siltstone backup /mnt/backup/memory
+    """
+    from ..upkeep import backup
+
+    with progress("users") as advance_to:
+        report = backup(store, target, progress=advance_to)
+    if as_json:
+        write_json(report)
+        return
+    print(
+        f"backed up {report.users} users to {report.target}: {report.files} files, {report.copied} of them copied now"
+    )
+    if report.damaged:
+        note(f"{len(report.damaged)} files hold pieces that do not check: siltstone verify says more")
+
+
+def restore(
+    source: Annotated[str, typer.Argument(metavar="DIR", help="The backup.")],
+    store: StoreAt = DEFAULT_STORE,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the place of the store, without what was forgotten since it was taken.
+
+    What was written since goes; asks first where there is a store.
+
+    \b
+    siltstone restore /mnt/backup/memory --store ./memory
+    """
+    from ..upkeep import restore
+
+    if not yes and os.path.isdir(store) and os.listdir(store):
+        note(f"What is in {store} will be replaced by the backup; what was written since is deleted for good.")
+        typer.confirm("Go on?", abort=True, err=True)
+    with progress("users") as advance_to:
+        report = restore(source, store, progress=advance_to)
+    if report.knew == "nothing":
+        note("nothing was left of the store, so what was forgotten after the backup was taken comes back with it")
+    if as_json:
+        write_json(report)
+        return
+    print(f"restored {report.users} users to {report.location}, as of {report.taken_at:%Y-%m-%d %H:%M} UTC")
+    if report.forgotten or report.erased:
+        print(f"forgotten since and not brought back: {report.forgotten} items, {len(report.erased)} users")
+    if report.unreadable:
+        note(f"{len(report.unreadable)} users cannot be read: their keys are not in KEYS")
+
+
+def rekey(
+    new_key_file: Annotated[
+        Path | None, typer.Option("--new-key-file", metavar="FILE", help="The new key; asked for if left out.")
+    ] = None,
+    data_keys: Annotated[
+        bool, typer.Option("--data-keys", help="Encrypt everything anew, each user under another key.")
+    ] = False,
+    same_key: Annotated[bool, typer.Option("--same-key", help="Only with --data-keys: keep the store's key.")] = False,
+    store: StoreAt = DEFAULT_STORE,
+    as_json: AsJson = False,
+) -> None:
+    """Give an encrypted store another key.
+
+    Without --data-keys one small file changes, and other processes go on. With it everything is written anew; backups
+    from before cannot be read any more, and killed, it goes on when it is run again.
+
+    \b
+    siltstone rekey --new-key-file new.key
+    """
+    from ..upkeep import rekey
+
+    if same_key and (new_key_file is not None or not data_keys):
+        raise typer.BadParameter("--same-key goes with --data-keys, and without --new-key-file")
+    key = None
+    if not os.environ.get(VARIABLE):
+        key = typer.prompt("Present key", hide_input=True, err=True)
+    new = None
+    if not same_key:
+        new = read_key(new_key_file) if new_key_file is not None else _asked()
+    with progress("users") as advance_to:
+        report = rekey(store, key=key, new_key=new, data_keys=data_keys, progress=advance_to)
+    if as_json:
+        write_json(report)
+        return
+    if report.master_key:
+        print("the store has the new key")
+    if data_keys:
+        print(f"{report.users} users have new keys")
+        note("take a new backup: those from before cannot be read any more")
+
+
+def audit(store: StoreAt = DEFAULT_STORE, user: OnlyUser = None, as_json: AsJson = False) -> None:
+    """List what was forgotten, erased, restored and repaired: when, whose, how much; never the words.
+
+    \b
+    siltstone audit --user alice --json
+    """
+    from ..upkeep import audit
+
+    entries = list(audit(store, user_id=user))
+    if as_json:
+        write_json({"entries": entries})
+    elif not entries:
+        note("nothing was forgotten, erased, restored or repaired")
+    else:
+        made = table(("when", "what", "user", "counts", "ids"))
+        for entry in entries:
+            counts = ", ".join(f"{count} {what}" for what, count in entry.counts.items())
+            shown = " ".join(entry.ids[:3]) + (" …" if len(entry.ids) > 3 else "")
+            made.add_row(entry.at.strftime("%Y-%m-%d %H:%M:%S"), entry.action, entry.user_id or "", counts, shown)
+        show_table(made)
+
+
+def _asked() -> str:
+    return str(typer.prompt("New key", hide_input=True, confirmation_prompt=True, err=True))

@@ -1,4 +1,4 @@
-"""Commands that store: ``add`` and ``remember``."""
+"""Commands that change what is stored: ``add``, ``remember`` and ``forget``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InvalidInputError
-from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, User, opened, when
-from .output import write_json
+from ..errors import InvalidInputError, NotFoundError
+from .options import (
+    DEFAULT_STORE,
+    AsJson,
+    Embedding,
+    Kinds,
+    Session,
+    Since,
+    StoreAt,
+    Until,
+    User,
+    Yes,
+    opened,
+    when,
+)
+from .output import note, write_json
 
 
 def add(
@@ -82,6 +95,52 @@ def remember(
         write_json({"id": id})
     else:
         print(id)
+
+
+def forget(
+    ids: Annotated[list[str] | None, typer.Argument(help="Memories or messages, by id.")] = None,
+    session: Session = None,
+    since: Since = None,
+    until: Until = None,
+    kind: Kinds = None,
+    everything: Annotated[bool, typer.Option("--everything", help="All that this user has.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    yes: Yes = False,
+    store: StoreAt = DEFAULT_STORE,
+    user: User = "default",
+    embedder: Embedding = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete memories for good, with all that was derived from them.
+
+    Conditions are joined by "and". Says what will go and asks first.
+
+    \b
+    siltstone forget --session monday --dry-run
+    siltstone forget --everything --user alice --yes
+    """
+    with opened(store, user, embedder, read_only=dry_run) as memory:
+        chosen: dict[str, Any] = {
+            "ids": ids or None,
+            "session_id": session,
+            "since": since,
+            "until": until,
+            "kinds": kind or None,
+            "everything": everything,
+        }
+        report = memory.forget(**chosen, dry_run=True)
+        gone = f"{len(report.messages)} messages and {len(report.records)} records"
+        if not (report.messages or report.records):
+            raise NotFoundError(f"user {user!r} has nothing like that in {store}: nothing was deleted")
+        if not dry_run:
+            if not yes:
+                note(f"{gone} of user {user!r} in {store} will be deleted for good.")
+                typer.confirm("Go on?", abort=True, err=True)
+            report = memory.forget(**chosen)
+    if as_json:
+        write_json(report)
+    else:
+        print(f"would delete {gone}" if dry_run else f"deleted {gone}")
 
 
 def _from_stdin() -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from ..protocols import Embedder, Fingerprint, Store
 from ..text.keys import dense_key
 
 
-def reembed(
+def make_vectors(
     store: Store,
     embedder: Embedder,
     fingerprint: Fingerprint,

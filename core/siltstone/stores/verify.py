@@ -72,7 +72,7 @@ def look_at_user(whole: Whole, folder: str, *, timeout: float) -> UserFound | No
         try:
             with FileLock(os.path.join(path, "LOCK")).held(timeout):
                 pinned, left = pinned_all(path)
-        except ReadOnlyError:  # nobody else can write there either
+        except ReadOnlyError:  # where its owner writes meanwhile, a torn read may look like damage: look again
             pinned, left = pinned_all(path)
         return look_at_files(whole, folder, pinned, left)
     except FileNotFoundError:
