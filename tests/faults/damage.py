@@ -117,7 +117,8 @@ def broken(made: Original, damage: Damage, place: Path, *, read_only: bool) -> s
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(made.folder, place)
     data = made.files[damage.file]
-    (place / damage.file).write_bytes(data[: damage.start] + damage.bytes + data[damage.end :])
+    damaged = data[: damage.start] + damage.bytes + data[damage.end :]
+    (place / damage.file).write_bytes(damaged)
     if data[damage.start : damage.end] == damage.bytes:
         return ""
     try:
@@ -132,7 +133,7 @@ def broken(made: Original, damage: Damage, place: Path, *, read_only: bool) -> s
             for cache in place.rglob("cache"):  # what the cache spares an open from reading, it does not check
                 cache.unlink()
             served, reported = _served(made, place, hit, read_only=read_only)
-            if not reported:
+            if not reported and (place / damage.file).read_bytes() == damaged:  # else it was repaired
                 return f"{damage}: nothing is reported"
         if not read_only:
             store = FolderStore(place, durability="os")

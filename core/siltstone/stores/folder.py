@@ -515,6 +515,8 @@ def _prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float
     occupied = disk.is_folder(root) and any(
         name not in ("LOCK", storefile.KEYS) and not name.startswith("STORE.") for name in disk.names(root)
     )
+    if occupied and storefile.exists(root):
+        return storefile.unlock(root, key)  # another process made it between the two looks
     if occupied:
         raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")
     if not create:
