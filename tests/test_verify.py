@@ -14,13 +14,15 @@ import pytest
 
 from items import known, said, space
 from siltstone.cli import main
-from siltstone.errors import NotFoundError
+from siltstone.errors import NotFoundError, StoreLockedError
 from siltstone.protocols import Refusal
 from siltstone.reports import VerifyReport
 from siltstone.stores.files import auditfile
 from siltstone.stores.files.auditfile import Deed
 from siltstone.stores.files.frames import Frame, frame, scan
+from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
+from siltstone.stores.verify import look
 from siltstone.upkeep import verify
 from writers import PROCESSES, add_without_end
 
@@ -65,14 +67,28 @@ def flip(path: Path, at: int, bit: int = 0) -> None:
 
 def test_a_sound_store_is_sound(store: Path) -> None:
     """Nothing is found where nothing is wrong, and what was read is counted."""
-    before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.name != "LOCK"}
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*")}
     report = verify(store)
     assert report.findings == ()
     assert report.is_sound
     assert (report.users, report.documents, report.vectors, report.pending_vectors) == (2, 302, 300, 1)
-    assert {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.name != "LOCK"} == before
+    assert {path: path.stat().st_mtime_ns for path in store.rglob("*")} == before
     assert len(list(store.rglob("docs.*"))) == 5
     assert len(list(store.rglob("cache"))) == 1
+
+
+def test_verifying_waits_for_writers_and_leaves_no_trace(store: Path) -> None:
+    """It takes the lock that is there without a word in it, and makes none where a restore has left none."""
+    (lock,) = store.glob("users/*/v-*/LOCK")
+    with FileLock(str(lock)).held(0), pytest.raises(StoreLockedError):
+        look(str(store), None, timeout=0.05)
+    with FileLock(str(lock), write=False).held(0), FileLock(str(lock), write=False).held(0):
+        assert look(str(store), None, timeout=0.05).is_sound
+        with pytest.raises(StoreLockedError):
+            FileLock(str(lock)).acquire(0.05)
+    lock.unlink()
+    assert look(str(store), None, timeout=0.05).users == 2
+    assert not lock.exists()
 
 
 def test_every_flipped_bit_is_found(store: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ class RestoreReport:
     knew: str
 
 
+Severity: TypeAlias = Literal["lost", "exposed", "recomputable", "cosmetic"]
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is not as it should be.
@@ -69,13 +73,18 @@ class Finding:
     piece is meant. ``repair`` says what ``verify --repair`` does about it; empty where it can do nothing.
     """
 
-    severity: str
+    severity: Severity
     path: str
     what: str
     repair: str = ""
     user_id: str | None = None
     start: int = 0
     end: int = 0
+
+    @property
+    def is_repairable(self) -> bool:
+        """Whether ``verify --repair`` can do anything about it."""
+        return bool(self.repair)
 
 
 @dataclass(frozen=True)

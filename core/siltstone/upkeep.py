@@ -44,11 +44,11 @@ def verify(
 ) -> VerifyReport:
     """Check every file of a store, and with ``repair`` mend what can be mended.
 
-    Without ``repair`` it only reads, and others may go on writing. It looks at each frame of each document, at each
-    commit, at each vector and whether it belongs to its text, at each cache and whether it says what the documents say,
-    at ``STORE``, at the audit, at what killed processes left and at who may read the files. Memory: one file of
-    documents (64 MB) and some 40 bytes per document of the largest user. O(words): a core reads some 8,000 documents of
-    50 words a second.
+    Without ``repair`` nothing on disk is changed, and others may go on writing. It looks at each frame of each
+    document, at each commit, at each vector and whether it belongs to its text, at each cache and whether it says what
+    the documents say, at ``STORE``, at the audit, at what killed processes left and at who may read the files. Memory:
+    one file of documents (64 MB) and some 40 bytes per document of the largest user. O(words): a core reads some 8,000
+    documents of 50 words a second.
 
     A repair copies damaged pieces to ``quarantine/`` before it writes the files anew without them; the report holds
     what was there before and what is left. ``user_id`` is one to try where a folder does not name its user any more.
@@ -61,7 +61,7 @@ def verify(
         raise NotFoundError(f"there is no store in {root}")
     secret = given_key(key)
     found = look(root, secret, timeout=_LOCK_TIMEOUT, progress=progress)
-    if not repair or not any(finding.repair for finding in found.findings):
+    if not repair or not any(finding.is_repairable for finding in found.findings):
         return found
     quarantine = mend(root, secret, user_id=user_id, timeout=_LOCK_TIMEOUT, progress=progress)
     after = look(root, secret, timeout=_LOCK_TIMEOUT, progress=progress)

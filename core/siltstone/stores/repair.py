@@ -18,7 +18,7 @@ import orjson
 
 from . import quarantine
 from .checks.documents import Documents
-from .checks.whole import check_audit, check_leftovers, check_modes, key_files
+from .checks.whole import abandoned, check_audit, check_modes, key_files
 from .files import auditfile, cache, disk, storefile, twofold
 from .files.auditfile import Deed
 from .files.cipher import Keys
@@ -52,7 +52,7 @@ def mend(
     mended = 0
     for done, folder in enumerate(folders, 1):
         found = look_at_user(whole, folder, timeout=timeout)
-        if found is not None and any(finding.repair for finding in found.findings):
+        if found is not None and any(finding.is_repairable for finding in found.findings):
             mended += 1
             kept = _mend_user(whole, folder, candidates, timeout) or kept
         if progress is not None:
@@ -193,11 +193,11 @@ def _guesses(pinned: Iterable[Pinned]) -> Iterator[str]:
 
 def _clear(root: str) -> None:
     """Remove what killed processes left, and take back what others may read."""
-    for finding in check_leftovers(root):
-        path = os.path.join(root, finding.path)
-        if finding.repair == "removes it" and disk.is_folder(path):
+    for name in abandoned(root):
+        path = os.path.join(root, name)
+        if disk.is_folder(path):
             disk.remove_tree(path)
-        elif finding.repair == "removes it":
+        else:
             disk.unlink(path)
     for finding in check_modes(root):
         disk.protect(os.path.join(root, finding.path))

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import ReadOnlyError, StoreCorruptedError
+from ..errors import StoreCorruptedError
 from ..reports import Finding, VerifyReport
 from .checks.caches import CacheCheck
 from .checks.documents import DocumentCheck, Documents
@@ -69,11 +69,7 @@ def look_at_user(whole: Whole, folder: str, *, timeout: float) -> UserFound | No
     """Return what there is to say of a user, ``None`` of one who was removed."""
     path = os.path.join(whole.root, folder)
     try:
-        try:
-            with FileLock(os.path.join(path, "LOCK")).held(timeout):
-                pinned, left = pinned_all(path)
-        except ReadOnlyError:  # where its owner writes meanwhile, a torn read may look like damage: look again
-            pinned, left = pinned_all(path)
+        pinned, left = _pinned_quietly(path, timeout)
         return look_at_files(whole, folder, pinned, left)
     except FileNotFoundError:
         return None
@@ -116,6 +112,17 @@ def _awaited(folder: str, documents: Documents, was_there: bool) -> Finding:
         return Finding("lost", path, "it is missing", "", documents.user_id)
     what = "it was announced and is not there: whoever was to write it was killed before"
     return Finding("cosmetic", path, what, "", documents.user_id)
+
+
+def _pinned_quietly(path: str, timeout: float) -> tuple[list[Pinned], list[str]]:
+    """Return the same as ``pinned_all``, as of one moment, without anything written."""
+    lock = os.path.join(path, "LOCK")
+    while not disk.exists(lock):  # nobody has written there since a restore
+        found = pinned_all(path)
+        if not disk.exists(lock):
+            return found
+    with FileLock(lock, write=False).held(timeout):
+        return pinned_all(path)
 
 
 def pinned_all(path: str) -> tuple[list[Pinned], list[str]]:

@@ -1,1 +1,1 @@
-"""What ``verify`` looks at, a part of a store each; all of it only reads."""
+"""What ``verify`` looks at, a part of a store each; nothing on disk is changed."""

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from ...reports import Finding
+from ...reports import Finding, Severity
 from ...text import tokenize
 from ..files import cache, disk
 from ..files.cipher import Cipher
@@ -23,7 +23,8 @@ class CacheCheck:
     def __init__(self, root: str, folder: str, cipher: Cipher) -> None:
         """``segments``: those that the cache knows of."""
         self._path = f"{os.path.relpath(folder, root)}/{cache.NAME}"
-        self._what, self._severity = "", "recomputable"
+        self._what = ""
+        self._severity: Severity = "recomputable"
         self.segments: set[int] = set()
         self._wrong = 0
         self._table: Table | None = None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import orjson
 
 from ...protocols import Stored
-from ...reports import Finding
+from ...reports import Finding, Severity
 from ..files.cipher import Cipher
 from ..files.codec import decode
 from ..files.frames import Damage, Frame, is_unfinished, scan
@@ -200,7 +200,9 @@ class DocumentCheck:
             self._say(Finding("exposed", self._folder, what, "takes them out", known.user_id))
         known.removed = left
 
-    def _tell(self, severity: str, pinned: Pinned, what: str, repair: str = "", piece: Damage | None = None) -> None:
+    def _tell(
+        self, severity: Severity, pinned: Pinned, what: str, repair: str = "", piece: Damage | None = None
+    ) -> None:
         start, end = (0, 0) if piece is None else (piece.start, piece.end)
         path = f"{self._folder}/{pinned.name}"
         self._say(Finding(severity, path, what, repair, self.found.user_id, start, end))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...reports import Finding
+from ...reports import Finding, Severity
 from ..files.cipher import Cipher
 from ..files.pinned import Pinned
 from ..files.vectorfile import examine, parts_of
@@ -76,6 +76,6 @@ class VectorCheck:
             self.found.bad.setdefault(each.name, [])
             self._tell("cosmetic", each, "it ends with a row that was never finished", "blanks it")
 
-    def _tell(self, severity: str, each: Pinned, what: str, repair: str) -> None:
+    def _tell(self, severity: Severity, each: Pinned, what: str, repair: str) -> None:
         path = f"{self._folder}/{each.name}"
         self.found.findings.append(Finding(severity, path, what, repair, self._known.user_id))

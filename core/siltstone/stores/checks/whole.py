@@ -18,9 +18,9 @@ from ..files.storefile import StoreFile
 
 QUARANTINE: Final = "quarantine"
 _KNOWN: Final = frozenset((storefile.NAME, auditfile.NAME, "LOCK", "KEYS", "users", "trash", "unfinished", QUARANTINE))
+_RESTORING: Final = "restoring"
 _PASSING: Final = {
     "migration": "copies of a migration",
-    "restoring": "an unfinished restore",
     restored.FOLDER: "a restore that has not come to its end",
 }
 
@@ -98,17 +98,25 @@ def check_audit(root: str, keys: Keys, store: StoreFile | None) -> list[Finding]
 
 def check_leftovers(root: str) -> Iterator[Finding]:
     """Yield what killed processes left beside the users' own files, and what is none of ours."""
+    given_up = abandoned(root)
     for name in disk.names(root):
-        if name in _PASSING:
-            yield Finding("cosmetic", name, _PASSING[name], "removes it" if name == "restoring" else "ends it")
-        elif name.endswith(".new"):
-            yield Finding("cosmetic", name, "it was never put in its place", "removes it")
+        if name in given_up:
+            yield Finding("cosmetic", name, given_up[name], "removes it")
+        elif name in _PASSING:
+            yield Finding("cosmetic", name, _PASSING[name], "ends it")
         elif name not in _KNOWN:
             yield Finding("cosmetic", name, "it is none of siltstone's files")
     for name in disk.names(os.path.join(root, "trash"), missing_ok=True):
         yield Finding("cosmetic", f"trash/{name}", "a removed user's files are still there", "removes them")
     for name in disk.names(os.path.join(root, "unfinished"), missing_ok=True):
         yield Finding("cosmetic", f"unfinished/{name}", "a removal that has not come to its end", "ends it")
+
+
+def abandoned(root: str) -> dict[str, str]:
+    """Return what lies in a store that nobody will go on with, by name, and what it is."""
+    left = {_RESTORING: "an unfinished restore"}
+    left |= {name: "it was never put in its place" for name in disk.names(root) if name.endswith(".new")}
+    return {name: what for name, what in left.items() if disk.exists(os.path.join(root, name))}
 
 
 def check_modes(root: str) -> Iterator[Finding]:

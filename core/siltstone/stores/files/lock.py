@@ -23,17 +23,21 @@ _locks: WeakSet[FileLock] = WeakSet()
 
 
 class FileLock:
-    """An exclusive lock on ``path``; not reentrant, held by at most one thread of its owner."""
+    """An exclusive lock on ``path``; not reentrant, held by at most one thread of its owner.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    Without ``write`` it shuts writers out and no other readers, needs a file that is there and may be read, and leaves
+    nothing in it.
+    """
+
+    def __init__(self, path: str, *, write: bool = True) -> None:
+        self._path, self._write = path, write
         self._file: File | None = None
         _locks.add(self)
 
     def acquire(self, timeout: float) -> None:
         """Take the lock; ``StoreLockedError`` names the holder when ``timeout`` seconds were not enough.
 
-        Raises ``FileNotFoundError`` when the folder is gone.
+        Raises ``FileNotFoundError`` when the folder is gone, or without ``write`` the file.
         """
         deadline = time.monotonic() + timeout
         wait = _FIRST_WAIT
@@ -51,9 +55,9 @@ class FileLock:
         """Take the lock if it is free."""
         while True:
             if self._file is None:
-                self._file = File(self._path, write=True, create=True)
+                self._file = File(self._path, write=self._write, create=self._write)
             try:
-                fcntl.flock(self._file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._file.fd, (fcntl.LOCK_EX if self._write else fcntl.LOCK_SH) | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
             except OSError as exc:
@@ -66,8 +70,9 @@ class FileLock:
                 self._let_go()
                 raise
             if current:
-                with suppress(OSError):  # a full disk: the pid only helps the message
-                    os.pwrite(self._file.fd, b"%-20d\n" % os.getpid(), 0)
+                if self._write:
+                    with suppress(OSError):  # a full disk: the pid only helps the message
+                        os.pwrite(self._file.fd, b"%-20d\n" % os.getpid(), 0)
                 return True
             self._let_go()  # the folder was removed and made again meanwhile
 
