@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from crash.steps import watch
 from items import asked, known, said, space, vector
 from siltstone.errors import ConfigurationError, DecryptionError, StoreCorruptedError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import audit, rekey
-from writers import PROCESSES
+from writers import PROCESSES, die_at
 
 pytest.importorskip("cryptography")
 
@@ -197,15 +194,7 @@ def test_a_rekey_that_was_killed_goes_on(tmp_path: Path, data_keys: bool, every:
 
 def rekey_until(folder: Path, data_keys: bool, step: int) -> None:
     """Change the keys, and be killed at a change on disk."""
-    left = step
-
-    def tell(moment: str, name: str) -> None:
-        nonlocal left
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-
-    watch(str(folder), tell)
+    die_at(step)
     rekey(folder, key=OLD, new_key=NEW, data_keys=data_keys)
 
 
