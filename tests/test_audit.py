@@ -81,7 +81,7 @@ def test_a_torn_line_is_cut_and_a_damaged_one_is_left(tmp_path: Path) -> None:
     path = tmp_path / "AUDIT"
 
     def add(action: str) -> None:
-        auditfile.append(str(tmp_path), [Deed(action)], durable=True, timeout=1)
+        auditfile.append_locked(str(tmp_path), [Deed(action)], durable=True, timeout=1)
 
     add("repair")
     whole = path.read_bytes()

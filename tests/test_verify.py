@@ -168,7 +168,7 @@ def test_missing_segments_are_found(store: Path) -> None:
 
 def test_refusals_that_only_the_audit_remembers_are_found(store: Path) -> None:
     """What the documents should refuse is compared with what was written down when it was forgotten."""
-    auditfile.append(str(store), [Deed("forget", user_id="v", hashes=("ab" * 12,))], durable=True, timeout=1)
+    auditfile.append_locked(str(store), [Deed("forget", user_id="v", hashes=("ab" * 12,))], durable=True, timeout=1)
     (finding,) = verify(store).findings
     assert (finding.severity, finding.user_id) == ("recomputable", "v")
 

@@ -422,7 +422,7 @@ class FolderStore(ReadingStore):
     def _note_migration(self, before: int) -> None:
         key = auditfile.key_of("migrate", self._settings().identity, FORMAT)
         deed = Deed("migrate", counts={"from": before, "to": FORMAT}, key=key)
-        auditfile.append(self._root, [deed], self._keys, durable=True, timeout=self._rules.lock_timeout)
+        auditfile.append_locked(self._root, [deed], self._keys, durable=True, timeout=self._rules.lock_timeout)
 
     def _note_erasure(self, folder: str, user_id: str | None) -> None:
         cipher = self._keys.cipher(folder, removed=True)
@@ -449,7 +449,7 @@ class FolderStore(ReadingStore):
             key=auditfile.key_of("" if header is None else header.born, os.path.basename(folder)),
         )
         rules = self._rules
-        auditfile.append(self._root, [deed], self._keys, durable=rules.durable, timeout=rules.lock_timeout)
+        auditfile.append_locked(self._root, [deed], self._keys, durable=rules.durable, timeout=rules.lock_timeout)
 
     def _finish_removals(self) -> None:
         """Open the users whose removals a killed process left half done; opening makes up for it."""
@@ -527,7 +527,7 @@ def _prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float
         if storefile.exists(root):
             return storefile.unlock(root, key, lock_timeout=timeout)
         keys = storefile.create(root, StoreFile(secrets.token_bytes(16)), key, lock_timeout=timeout)
-        auditfile.write(root, [], keys)
+        auditfile.append(root, [], keys)
         return keys
 
 

@@ -44,7 +44,7 @@ def rekey(
             store_key, master = store_key.under(new), new
         keys.replace(store_key)
     users = _move_users(root, master, keys, timeout, progress) if data_keys or going_on else 0
-    auditfile.append(root, [Deed("rekey", counts={"users": users})], keys, durable=True, timeout=timeout)
+    auditfile.append_locked(root, [Deed("rekey", counts={"users": users})], keys, durable=True, timeout=timeout)
     return RekeyReport(root, new is not None, users)
 
 

@@ -59,7 +59,7 @@ def mend(
             progress(done, len(folders))
     with lock.held(timeout):
         _clear(root)
-        auditfile.write(root, [Deed("repair", counts={"users": mended})], keys)
+        auditfile.append(root, [Deed("repair", counts={"users": mended})], keys)
     return None if kept is None else os.path.join(root, quarantine.FOLDER)
 
 

@@ -236,4 +236,4 @@ def _write_audit(building: str, keys: Keys, at: int, users: int) -> None:
     """Make the audit that goes along: what the backup knew, and the restore itself."""
     disk.unlink(os.path.join(building, auditfile.NAME))  # what was forgotten again stands in the store's own
     known = [deed for _, deed in auditfile.placed(os.path.join(building, "before"), keys)]
-    auditfile.write(building, [*known, Deed("restore", counts={"users": users, "taken_at": at})], keys)
+    auditfile.append(building, [*known, Deed("restore", counts={"users": users, "taken_at": at})], keys)

@@ -410,7 +410,7 @@ class UserStore(Rewriting):
             auditfile.key_of(os.path.basename(self.folder), self._log.born, number, note.get("t")),
         )
         rules = self._rules
-        auditfile.append(rules.root, [deed], rules.keys, durable=rules.durable, timeout=rules.lock_timeout)
+        auditfile.append_locked(rules.root, [deed], rules.keys, durable=rules.durable, timeout=rules.lock_timeout)
 
     def _mark(self) -> None:
         """Note that this user is to be opened at the next start, should we not come to the end."""

@@ -48,25 +48,28 @@ def key_of(*parts: object) -> int:
     return int.from_bytes(hashed, "little") >> 1 | 1
 
 
-def append(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bool, timeout: float) -> None:
-    """Write lines, on disk when it returns. Takes the store's lock, which may be taken while a user's is held."""
+def append_locked(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bool, timeout: float) -> None:
+    """Do as ``append``, and take the store's lock for it, which may be taken while a user's is held."""
     with FileLock(os.path.join(root, "LOCK")).held(timeout):
-        write(root, deeds, keys, durable=durable)
+        append(root, deeds, keys, durable=durable)
 
 
-def write(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bool = True) -> None:
-    """The same under the store's lock. Without deeds it makes the file, which names the store from then on."""
+def append(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bool = True) -> None:
+    """Write lines, with ``durable`` on disk when it returns. Needs the store's lock.
+
+    Without deeds it makes the file, which names the store from then on.
+    """
     packed = [(deed.key, _packed(deed)) for deed in deeds]
     keys.store.ready()
     file = File(os.path.join(root, NAME), write=True, create=True)
     end = _mended_end(file)
     if not end:
-        packed.insert(0, (0, orjson.dumps({"audit": storefile.read(root, keys).identity})))
+        packed.insert(0, _head(root, keys))
         if durable:
             disk.sync_folder(root)
     elif not packed:
         return
-    lines = b"".join(frame(number, keys.store.seal_document(number, line), True) for number, line in packed)
+    lines = _lines(packed, keys)
     if end and file.read(end - 1, 1) != b"\n":
         lines = b"\n" + lines  # damage is no torn write: it stays, and lines go on behind it
     file.write(lines, end)
@@ -77,10 +80,8 @@ def write(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: bo
 def rewrite(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS) -> None:
     """Replace the file by one of these lines. Needs the store's lock."""
     keys.store.ready()
-    packed = [(0, orjson.dumps({"audit": storefile.read(root, keys).identity}))]
-    packed += [(deed.key, _packed(deed)) for deed in deeds]
-    lines = b"".join(frame(number, keys.store.seal_document(number, line), True) for number, line in packed)
-    disk.replace(os.path.join(root, NAME), lines)
+    packed = [_head(root, keys), *((deed.key, _packed(deed)) for deed in deeds)]
+    disk.replace(os.path.join(root, NAME), _lines(packed, keys))
 
 
 def reseal(root: str, keys: Keys) -> None:
@@ -143,6 +144,14 @@ def _mended_end(file: File) -> int:
         end -= len(rest)
         file.truncate(end)
     return end
+
+
+def _head(root: str, keys: Keys) -> tuple[int, bytes]:
+    return 0, orjson.dumps({"audit": storefile.read(root, keys).identity})
+
+
+def _lines(packed: Iterable[tuple[int, bytes]], keys: Keys) -> bytes:
+    return b"".join(frame(number, keys.store.seal_document(number, line), True) for number, line in packed)
 
 
 def _packed(deed: Deed) -> bytes:

@@ -53,5 +53,5 @@ def finish(root: str, keys: Keys) -> None:
     if storefile.exists(done):
         disk.rename(os.path.join(done, storefile.NAME), os.path.join(root, storefile.NAME))
     known = {deed.key for deed in auditfile.read(root, keys)}
-    auditfile.write(root, [deed for deed in auditfile.read(done, keys) if deed.key not in known], keys)
+    auditfile.append(root, [deed for deed in auditfile.read(done, keys) if deed.key not in known], keys)
     disk.remove_tree(done)
