@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -76,6 +77,10 @@ BAD_CALLS: dict[str, tuple[Callable[[TieredMemory], object], str]] = {
     "ten megabytes": (_say(("user", "Fine."), ("user", TEN_MEGABYTES)), "10,485,760 characters"),
     "a fact of ten megabytes": (lambda memory: memory.remember(TEN_MEGABYTES), "10,485,760 characters"),
     "metadata that is no JSON": (_say(Message("user", "Fine.", metadata={"when": object()})), "metadata"),
+    "nan in metadata": (_say(Message("user", "Fine.", metadata={"score": float("nan")})), "nan"),
+    "infinity deep in metadata": (_say(Message("user", "Fine.", metadata={"a": [{"b": (1, -math.inf)}]})), "infinity"),
+    "nan in a fact's metadata": (lambda memory: memory.remember("Fine.", metadata={"score": math.nan}), "nan"),
+    "nan in a condition": (lambda memory: memory.forget(metadata={"score": math.nan}), "nan"),
     "importance over 1": (lambda memory: memory.remember("Fine.", importance=2), "importance"),
 }
 

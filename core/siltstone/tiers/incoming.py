@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -142,7 +144,20 @@ def check_metadata(metadata: Any, what: str) -> dict[str, Any]:
         copy: dict[str, Any] = orjson.loads(orjson.dumps(dict(metadata)))
     except TypeError as exc:  # orjson's errors are TypeErrors
         raise InvalidInputError(f"{what}'s metadata is not JSON ({exc}): nothing was stored") from exc
+    if not _is_finite(metadata):
+        raise InvalidInputError(f"{what}'s metadata holds nan or infinity, which JSON has not: nothing was stored")
     return copy
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether no number in what was taken for JSON would turn into null."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if dataclasses.is_dataclass(value):
+        return all(_is_finite(getattr(value, field.name)) for field in dataclasses.fields(value))
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, (list, tuple)) or all(map(_is_finite, value))
 
 
 def check_importance(importance: float | None) -> float | None:
