@@ -239,6 +239,22 @@ class UserStore(Rewriting):
             self.table.rows["slot"][rows[copied]] = found.slots[copied]
             self.table.attach(rows[fits], found.slots[fits], found.halves[fits])
 
+    def _blank_orphans(self) -> None:
+        """Under the lock: blank vectors of documents that were never written, before others get their numbers.
+
+        No removal would find them afterwards.
+        """
+        self._find_vectors()
+        if self._vectors is None:
+            return
+        if self._vectors.behind():
+            self._vectors.blank(np.empty(0, np.int32))  # a torn row
+            self._attach_news()
+        if self._early:
+            slots = [found.slots[found.numbers >= self._log.next_number] for found in self._early]
+            self._vectors.blank(np.concatenate(slots))
+            self._early = []
+
     def _publish(self) -> None:
         self.table.publish(f"{self._log.born}-{self._log.next_number:x}")
 
@@ -279,6 +295,7 @@ class UserStore(Rewriting):
             if done:
                 self._remarks["repair"] = done
             self._log.make_ready()
+            self._blank_orphans()
             self._alone = True
         try:
             self._finish()

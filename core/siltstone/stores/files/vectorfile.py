@@ -201,6 +201,30 @@ class VectorFile:
             if len(rows):
                 self._file(segment).sync()
 
+    def behind(self) -> bool:
+        """Return whether rows lie there that ``news`` has not been through. Needs the user's lock. O(segments)."""
+        last = max(self.segments(), default=-1)
+        if last < 0:
+            return False
+        rows = -(-self._file(last).size // self._row.itemsize)
+        return rows > 0 and (last << _SLOT_BITS) + rows != self._read
+
+    def blank(self, slots: Rows) -> None:
+        """Overwrite rows with zeros, and fill up one that the file ends in. Needs the user's lock.
+
+        On disk when it returns.
+        """
+        size = self._row.itemsize
+        last = max(self.segments(), default=-1)
+        torn = last >= 0 and self._file(last).size % size > 0
+        if torn:
+            slots = np.append(slots, (last << _SLOT_BITS) + self._file(last).size // size)
+        segments = slots >> _SLOT_BITS
+        for segment in np.unique(segments).tolist():
+            for row in (slots[segments == segment] & ((1 << _SLOT_BITS) - 1)).tolist():
+                self._file(segment).write(bytes(size), row * size)
+            self._file(segment).sync()
+
     def segments(self) -> list[int]:
         """Return the numbers of the segments that exist, ascending."""
         return sorted(number for number, space, _, _ in listed(self._folder) if space == self.space)
