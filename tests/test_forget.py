@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from siltstone.protocols import Put
 from siltstone.records import Record
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
+from siltstone.stores.table.plan import Refusals
 from siltstone.testing import HashEmbedder, WordCounter
 
 CANARY = "heliotrope-蓝鹊"
@@ -161,6 +163,56 @@ def test_a_message_without_a_record_stays_forgotten_in_all_its_texts(tmp_path: P
         memory.forget(session_id="s")
         memory.add([(role, "规则一"), (role, "Rule two"), (role, "rule three"), (role, "rule four")], session_id="s")
         assert [m.content for m in memory.messages("s")] == ["rule four"]
+
+
+@pytest.mark.parametrize("place", [":memory:", "folder"])
+def test_a_forgotten_message_without_text_is_known_by_its_calls(tmp_path: Path, place: str) -> None:
+    """A bare call to a tool stays forgotten when the transcript is sent again; another call is stored."""
+    location = place if place == ":memory:" else tmp_path / "m"
+
+    def calling(word: str) -> Message:
+        return Message("assistant", "", metadata={"tool_calls": [{"name": "book", "args": {"n": 2.0, "who": word}}]})
+
+    with TieredMemory.open(location, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([("user", "Book it."), calling(CANARY), ("assistant", "Done.")], session_id="s")
+        memory.forget(session_id="s")
+        memory.add([("user", "Book it."), calling(CANARY), ("assistant", "Done.")], session_id="s")
+        assert memory.messages("s") == []
+        assert files_with(tmp_path, CANARY) == []
+        memory.add([calling("somebody else")], session_id="s")
+        memory.add([calling(CANARY)], session_id="t")
+        assert [len(memory.messages(session)) for session in "st"] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["Call me on 123.", "“call me  on 123”", "Call me on 123\u200b!", "'Call me' on 123…", "（call me ｏｎ 123）"],
+)
+def test_a_text_in_another_dress_stays_forgotten(variant: str) -> None:
+    """Case, width, spaces, quotes, marks at the ends and what cannot be seen make no other text."""
+    with TieredMemory.open(":memory:", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([("user", "Call me on 123")], session_id="s")
+        memory.forget(session_id="s")
+        memory.add([("user", variant)], session_id="s")
+        assert memory.messages("s") == []
+
+
+@pytest.mark.parametrize(("gone", "other"), [("I like C", "I like C#"), ("?", "👍"), ("?!", "...."), ("5", "-5")])
+def test_another_text_than_the_forgotten_one_is_stored(gone: str, other: str) -> None:
+    """Signs that belong to a word count, and marks alone are a text of their own."""
+    with TieredMemory.open(":memory:", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([("user", gone)], session_id="s")
+        memory.forget(session_id="s")
+        memory.add([("user", other)], session_id="s")
+        assert [message.content for message in memory.messages("s")] == [other]
+
+
+def test_a_text_that_an_earlier_release_refused_stays_refused() -> None:
+    """Up to now a store kept the hash of a text with its marks; it is still recognised."""
+    secret = b"0123456789abcdef"
+    hashed = blake2b("\0".join(("text", "s", "call me, please!")).encode(), key=secret, digest_size=12).hexdigest()
+    put = Put(message=Message("user", "Call me,  please!", id="m", session_id="s"))
+    assert Refusals(secret).refuses({hashed}, put, new=True)
 
 
 def test_a_text_that_equals_a_forgotten_id_is_stored() -> None:

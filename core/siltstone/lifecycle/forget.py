@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from ..protocols import Refusal, Store, Stored, Where
 from ..records import HIDDEN_KINDS, ForgetReport, Message, Record, message_id, unique
+from ..tiers.restart import is_restart
 
 
 def forget(
@@ -189,7 +190,8 @@ def _names(stored: Stored) -> Iterator[str]:
 def _transcript(store: Store, user_id: str, stored: Stored) -> Iterator[Refusal]:
     """Yield what a re-sent transcript of the message would be recognised by: its id, and its texts as far as kept.
 
-    What no transcript would show is recognised in copies of the store, by its stored id.
+    A message without text is recognised by its metadata, unless that only starts the window of a session afresh. What
+    no transcript would show is recognised in copies of the store, by its stored id.
     """
     message = stored.message
     if message is None or message.session_id is None:
@@ -197,12 +199,16 @@ def _transcript(store: Store, user_id: str, stored: Stored) -> Iterator[Refusal]
         yield from _copies([stored.record.id])
         return
     text = message.content if message.content.strip() else None
-    if stored.supplied_id is not None or text is not None:
-        yield Refusal(message.session_id, stored.supplied_id, text)
+    parts = message.metadata if text is None and not is_restart(message) else None
+    if stored.supplied_id is not None or text is not None or parts:
+        yield Refusal(message.session_id, stored.supplied_id, text, parts or None)
     elif message.id is not None:
         yield from _copies([message.id])
     if stored.version > 1 and message.id is not None:
-        earlier = [older.message.content for older in store.versions(user_id, message.id) if older.message is not None]
-        for text in unique(earlier):
+        earlier = [older.message for older in store.versions(user_id, message.id) if older.message is not None]
+        for text in unique(one.content for one in earlier):
             if text.strip():
                 yield Refusal(message.session_id, text=text)
+        for one in earlier:
+            if one.metadata and not one.content.strip() and not is_restart(one):
+                yield Refusal(message.session_id, parts=one.metadata)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -14,7 +13,8 @@ from ...index.vectors import Halves
 from ...protocols import Floats, Put, Refusal, Stored
 from ...records import HIDDEN_KINDS, KINDS, ROLES, TURN_PREFIX, Record, is_derived, message_id
 from ...text.keys import dense_key
-from ..files.codec import encode
+from ...text.same import folded, spaced
+from ..files.codec import canonical, encode
 from .rows import MESSAGE, Item, Row, row_of
 from .table import Table
 
@@ -64,9 +64,11 @@ class Refusals:
         for refusal in transcripts:
             found += [
                 self._hash("item" if refusal.session_id is None else kind, refusal.session_id or "", value)
-                for kind, value in (("id", refusal.id), ("text", refusal.text))
+                for kind, value in (("id", refusal.id), ("text", refusal.text and folded(refusal.text)))
                 if value is not None
             ]
+            if refusal.parts is not None:
+                found.append(self._hash("parts", refusal.session_id or "", canonical(refusal.parts)))
             if refusal.made is not None:
                 found += self._made(refusal.made)
         return found
@@ -88,16 +90,18 @@ class Refusals:
         session = put.message.session_id or ""
         if put.supplied_id is not None and self._hash("id", session, put.supplied_id) in refused:
             return True
-        return self._hash("text", session, put.message.content) in refused
+        text = put.message.content
+        if not text.strip():
+            parts = put.message.metadata
+            return bool(parts) and self._hash("parts", session, canonical(parts)) in refused
+        return any(self._hash("text", session, form) in refused for form in (folded(text), spaced(text)))
 
     def _made(self, record: Record) -> list[str]:
         """Return the hashes of a derived record, one for each of its sources."""
         what = record.id if record.kind == "summary" else record.topic or record.text
-        return [self._hash("made", source, " ".join(what.casefold().split())) for source in record.source_ids]
+        return [self._hash("made", source, folded(what)) for source in record.source_ids]
 
     def _hash(self, kind: str, session: str, value: str) -> str:
-        if kind == "text":
-            value = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
         data = "\0".join((kind, session, value)).encode("utf-8", "surrogatepass")
         return blake2b(data, key=self._secret, digest_size=12).hexdigest()
 
