@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from siltstone import BackendUnavailableError, Digest, Message, ModelError, Settings, TieredMemory
+from siltstone import BackendUnavailableError, Digest, DigestItem, Message, ModelError, Settings, TieredMemory
 from siltstone.compress.extractive import ExtractiveSummarizer
 from siltstone.compress.llm import LLMSummarizer
 from siltstone.lifecycle.jobs import Job, jobs
@@ -97,7 +100,74 @@ def facts(memory: TieredMemory) -> list[str]:
     return sorted(record.text for record in memory.records(kinds=["profile", "fact", "event"]))
 
 
-@pytest.mark.parametrize("error", [ModelError("refused"), BackendUnavailableError("429")])
+class Returning(Failing):
+    """A summarizer that returns something until it is told to work."""
+
+    def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
+        """Return what was given as its error, whatever that is."""
+        if self.error is None:
+            return super().summarize(messages, max_tokens=max_tokens)
+        return self.error  # type: ignore[return-value]
+
+
+ITEM = DigestItem("Alice lives in Lisbon", ("m1",))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        "Alice lives in Lisbon.",
+        Digest("", None),  # type: ignore[arg-type]
+        Digest("", "lone \ud800"),
+        Digest("", "", facts=("Alice",)),  # type: ignore[arg-type]
+        Digest("", "", events=(dataclasses.replace(ITEM, text=3),)),  # type: ignore[arg-type]
+        Digest("", "", events=(dataclasses.replace(ITEM, occurred_at=datetime(2024, 5, 8)),)),
+    ],
+)
+def test_a_digest_that_is_none_is_a_failure(
+    opened: Callable[..., TieredMemory], clock: FrozenClock, wrong: Any
+) -> None:
+    """What a user's summarizer returns is checked; nothing of it is taken in, and it is asked again."""
+    summarizer = Returning(wrong)
+    summarizer.error = wrong if wrong is not None else ()  # type: ignore[assignment]
+    memory = opened(summarizer)
+    memory.add(SAID, session_id="s")
+    assert memory.consolidate().count("fail") == 1
+    assert facts(memory) == []
+    summarizer.error = None
+    clock.advance(seconds=61)
+    assert memory.consolidate().count("digest") == 1
+
+
+def test_a_summarizer_that_raises_anything_fails_for_its_span_alone(
+    opened: Callable[..., TieredMemory], clock: FrozenClock
+) -> None:
+    """The other spans are digested and summaries rolled up in the same run, and the failures end as a dead letter."""
+
+    class Particular(Failing):
+        def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
+            if any(CANARY in message.content for message in messages):
+                raise KeyError(f"no idea what \ud800 {CANARY} is")
+            return ExtractiveSummarizer().summarize(messages, max_tokens=max_tokens)
+
+    memory = opened(Particular(ValueError()), retries=1)
+    memory.add(SAID, session_id="s")
+    memory.add([*SAID[2:], *SAID[2:]], session_id="t")
+    report = memory.consolidate()
+    assert (report.count("fail"), report.count("digest")) == (1, 1)
+    assert next(row.why for row in report.rows if row.action == "fail").startswith("KeyError: ")
+    assert facts(memory) == ["I'm allergic to peanuts"]
+    clock.advance(days=1)
+    memory.consolidate()
+    (job,) = waiting(memory)
+    assert (job.state, job.attempts) == ("dead", 2)
+    assert len(memory.messages("s")) == len(SAID)
+
+
+@pytest.mark.parametrize(
+    "error", [ModelError("refused"), BackendUnavailableError("429"), RuntimeError("a bug"), OSError(5, "no line")]
+)
 def test_a_failure_deletes_nothing_and_is_retried_after_a_pause(
     opened: Callable[..., TieredMemory], clock: FrozenClock, error: Exception
 ) -> None:
@@ -108,7 +178,9 @@ def test_a_failure_deletes_nothing_and_is_retried_after_a_pause(
     assert memory.consolidate().count("fail") == 1
     assert memory.consolidate().rows == ()
     (job,) = waiting(memory)
-    assert (job.state, job.attempts, job.error) == ("waiting", 1, str(error))
+    assert (job.state, job.attempts) == ("waiting", 1)
+    assert job.error is not None
+    assert str(error) in job.error
     clock.advance(seconds=61)
     assert memory.consolidate().count("fail") == 1
     clock.advance(seconds=61)

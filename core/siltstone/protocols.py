@@ -50,7 +50,10 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Summarizer(Protocol):
-    """Compresses a span of messages into a ``Digest``. A failure is ``ModelError``; it deletes nothing."""
+    """Compresses a span of messages into a ``Digest``. A failure is ``ModelError``; it deletes nothing.
+
+    Any other exception is taken for one: the span waits, is tried again, and the report of a consolidation says so.
+    """
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from ..errors import BackendUnavailableError, ConflictError, ModelError
 from ..protocols import LocalSummarizer, Where
 from ..records import Digest, Record, is_derived
 from ..tiers.long_term import Plan
+from .asking import digest_of
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
 from .retract import retractions
@@ -76,7 +77,7 @@ def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
             return
         job = leased
     try:
-        digest = work.summarizer.summarize(span.messages, max_tokens=work.policy.settings.summary_tokens)
+        digest = digest_of(work.summarizer, span.messages, max_tokens=work.policy.settings.summary_tokens)
     except (ModelError, BackendUnavailableError) as exc:
         _fail(work, span, job, versions, str(exc), exc.raw if isinstance(exc, DigestError) else "")
         return
@@ -112,6 +113,9 @@ def _lease(work: Work, job: Job) -> Job | None:
 
 def _fail(work: Work, span: Span, job: Job, versions: dict[str, int], error: str, raw: str) -> None:
     """Note that a model could not digest a span: it stays due, after a pause."""
+    work.note("fail", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", error)
+    if work.dry_run:
+        return
     failed = _failed(work, job, error, raw, covers=job.covers)
 
     def plan() -> Plan:
@@ -120,7 +124,6 @@ def _fail(work: Work, span: Span, job: Job, versions: dict[str, int], error: str
 
     if not work.dry_run:
         work.long_term.write(work.user_id, plan)
-    work.note("fail", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", error)
 
 
 def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[str, int], *, redo: bool) -> None:

@@ -16,6 +16,7 @@ from ..protocols import ChatModel, Put, Where
 from ..records import Message, Record, is_derived, replace, unique
 from ..text.language import is_chinese
 from ..tiers.long_term import Plan
+from .asking import answered
 from .jobs import KIND, REFLECTED
 from .spans import hashed
 from .work import NOTHING, REVISED, Work, writes
@@ -80,7 +81,7 @@ def reflect(work: Work, model: ChatModel) -> None:
         work.note("reflect", [record.id for record in shown], "", f"{at - seen} revisions since the last time")
         return
     try:
-        found = read(model.complete(ask(shown), schema=SCHEMA), len(shown))
+        found = read(answered(lambda: model.complete(ask(shown), schema=SCHEMA)), len(shown))
     except (ModelError, BackendUnavailableError) as exc:
         work.note("fail", [], "reflection", str(exc))
         return

@@ -15,6 +15,7 @@ from ..errors import BackendUnavailableError, ModelError
 from ..protocols import Put, Where
 from ..records import ROLES, Digest, Message, Record, is_derived
 from ..tiers.long_term import Plan
+from .asking import digest_of
 from .spans import hashed
 from .work import NOTHING, Work
 
@@ -118,7 +119,7 @@ def _roll(work: Work, rolled: Rolled) -> None:
         return
     said = [message for source in rolled.sources for message in _as_messages(source)]
     try:
-        digest = work.summarizer.summarize(said, max_tokens=work.policy.settings.summary_tokens)
+        digest = digest_of(work.summarizer, said, max_tokens=work.policy.settings.summary_tokens)
     except (ModelError, BackendUnavailableError) as exc:
         work.note("fail", [rolled.id], why, str(exc))
         return
