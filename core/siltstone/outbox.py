@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -32,6 +32,7 @@ class Outbox:
         self._waiting = [] if waiting is None else waiting
         self._lock = threading.Lock()
         self._failing = False
+        self._refused: dict[str, dict[str | None, list[Message]]] = {}  # by session, and the id of what they follow
 
     def held(self, session_id: str) -> list[Message]:
         """Return the messages of a session that wait to be stored."""
@@ -66,24 +67,35 @@ class Outbox:
             self._works()
         return [id for id in ids[len(earlier) :] if id is not None]
 
-    def say(self, session_id: str, messages: Sequence[Message], muted: Callable[[Message], Message]) -> Steps[None]:
+    def say(self, session_id: str, messages: Sequence[Message]) -> Steps[None]:
         """Store what is said now, and see to it that the session's transcript shows it.
 
-        A text that was forgotten before is refused by the store. Said again, it belongs into the transcript all the
-        same, as ``muted`` returns it: with its text among the metadata, where it is not recalled. A message that was
-        stored before and that a restart has taken out of the transcript comes back into it.
+        What was forgotten before is refused by the store. Said again, ``shown`` puts it into the transcript all the
+        same, as long as this outbox lives; no word of it is stored. A message that was stored before and that a
+        restart has taken out of the transcript comes back into it.
         """
         ids = yield from self.save(session_id, messages)
         newest = yield from self.read(call("messages", session_id, limit=len(ids)), [])
         if len(ids) < len(messages) or [message.id for message in newest] == ids:
             return  # some wait in the outbox, or all are there
         stored = yield from self.read(call("messages", session_id), [])
-        known = {message.id for message in stored}
-        yield from self.save(session_id, [muted(m) for id, m in zip(ids, messages, strict=True) if id not in known])
-        shown = [message.id for message in current(stored) if message.id]
+        self._show(session_id, stored, ids, messages)
+        shown = [message.id for message in current(self.shown(session_id, stored)) if message.id]
         if not set(ids) <= set(shown):
             earlier = [id for id in shown if id not in ids]
             yield from self.save(session_id, [restart([*earlier, *unique(ids)])])
+
+    def shown(self, session_id: str, stored: Sequence[Message]) -> list[Message]:
+        """Return the stored messages of a session, and what was refused where it was said among them."""
+        with self._lock:
+            after = self._refused.get(session_id)
+            if not after:
+                return list(stored)
+            known = {message.id for message in stored}
+            found = [message for message in after.get(None, ()) if message.id not in known]
+            for message in stored:
+                found += [message, *(one for one in after.get(message.id, ()) if one.id not in known)]
+        return found
 
     def read(self, request: Call, default: Any) -> Steps[Any]:
         """Return the answer of the memory, or ``default`` where it fails."""
@@ -93,6 +105,24 @@ class Outbox:
             self._failed(f"answer ({request.verb})", exc)
             return default
         return answer
+
+    def _show(
+        self, session_id: str, stored: Sequence[Message], ids: Sequence[str], messages: Sequence[Message]
+    ) -> None:
+        """Keep what is not among the stored messages for ``shown``, behind the one that it follows."""
+        now = datetime.now(timezone.utc)
+        order = [message.id for message in stored]
+        first = next((order.index(id) for id in ids if id in order), len(order))
+        behind = order[first - 1] if first else None
+        with self._lock:
+            after = self._refused.setdefault(session_id, {})
+            kept = {message.id for refused in after.values() for message in refused}
+            for id, message in zip(ids, messages, strict=True):
+                if id in order:
+                    behind = id
+                elif id not in kept:
+                    said = replace(message, id=id, session_id=session_id, created_at=message.created_at or now)
+                    after.setdefault(behind, []).append(said)
 
     def _single(self, session_id: str, message: Message) -> Steps[str | None]:
         try:

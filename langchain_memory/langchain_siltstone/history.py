@@ -13,7 +13,7 @@ from siltstone.outbox import Outbox
 from siltstone.tiers.restart import current, restart
 from siltstone.twins import Steps, arun, call, run
 
-from .messages import muted, to_langchain, to_message
+from .messages import to_langchain, to_message
 
 _outboxes: WeakKeyDictionary[object, dict[str, Outbox]] = WeakKeyDictionary()
 """What waits to be stored, by open store and user: it outlives histories and views, which are made anew per call."""
@@ -85,10 +85,11 @@ class SiltstoneChatMessageHistory(BaseChatMessageHistory):
     def _read(self) -> Steps[list[BaseMessage]]:
         yield from self._outbox.save(self.session_id)
         stored = yield from self._outbox.read(call("messages", self.session_id), [])
-        return [to_langchain(message) for message in (*current(stored), *self._outbox.held(self.session_id))]
+        said = current(self._outbox.shown(self.session_id, stored))
+        return [to_langchain(message) for message in (*said, *self._outbox.held(self.session_id))]
 
     def _add(self, messages: Sequence[BaseMessage]) -> Steps[None]:
-        yield from self._outbox.say(self.session_id, [to_message(message) for message in messages], muted)
+        yield from self._outbox.say(self.session_id, [to_message(message) for message in messages])
 
     def _clear(self) -> Steps[None]:
         yield from self._outbox.save(self.session_id, [restart()])

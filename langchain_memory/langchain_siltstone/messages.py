@@ -7,7 +7,6 @@ differs from a plain message's defaults stays as it came in ``metadata["langchai
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from typing import Any, Final
 
@@ -68,13 +67,6 @@ def to_langchain(message: Message) -> BaseMessage:
     if kind == "tool":
         data["tool_call_id"] = metadata.get("tool_call_id") or ""
     return messages_from_dict([{"type": kind, "data": data}])[0]
-
-
-def muted(message: Message) -> Message:
-    """Return the message with its text where it belongs to the transcript only, and is never recalled."""
-    metadata = message.metadata or {}
-    parts = {"content": message.content, **(metadata.get(OWN) or {})}
-    return dataclasses.replace(message, content="", metadata={**metadata, OWN: parts})
 
 
 def _role(message: BaseMessage) -> str:

@@ -20,7 +20,7 @@ from siltstone.tiers.restart import RESTART, current, is_restart, restart
 from siltstone.tiers.working import OVERHEAD
 from siltstone.twins import Steps, arun, call, run
 
-from .messages import muted, text_of, to_chat_message, to_message, words
+from .messages import text_of, to_chat_message, to_message, words
 from .transcript import plan_set
 from .window import Insert, fit_window, with_recalled
 
@@ -261,11 +261,14 @@ class SiltstoneMemory(BaseMemory):
                 self._known, self._read_at = page, (revision, room)
                 if limit is None or len(page) < limit or _fills(page, room or 0, limit):
                     break
-        return current([*self._known, *self._outbox.held(self.session_id)])
+        return current([*self._shown(), *self._outbox.held(self.session_id)])
+
+    def _shown(self) -> list[Message]:
+        return self._outbox.shown(self.session_id, self._known)
 
     def _put(self, messages: Sequence[ChatMessage]) -> Steps[None]:
         said = [_said_now(message) for message in messages]
-        yield from self._outbox.say(self.session_id, said, muted)
+        yield from self._outbox.say(self.session_id, said)
         if not self._outbox.held(self.session_id):
             self._known = [*self._known, *said]  # what to go on with should the store fail next
 
@@ -293,7 +296,7 @@ class SiltstoneMemory(BaseMemory):
 
     def _set(self, messages: list[ChatMessage]) -> Steps[None]:
         yield from self._said()
-        plan = plan_set(self._known, [to_message(message) for message in messages])
+        plan = plan_set(self._shown(), [to_message(message) for message in messages])
         # Without ids: the store then knows forgotten messages by their text, however often a transcript is sent.
         added = iter((yield from self._outbox.save(self.session_id, plan.additions)))
         if plan.keep is not None:

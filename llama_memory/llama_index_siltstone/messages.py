@@ -8,7 +8,6 @@ differs from a plain message's defaults stays as it came in ``metadata["llama_in
 from __future__ import annotations
 
 import copy
-import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
@@ -87,14 +86,6 @@ def to_chat_message(message: Message) -> ChatMessage:
     return ChatMessage(role=MessageRole(own.get("role", message.role)), blocks=blocks, additional_kwargs=kwargs)
 
 
-def muted(message: Message) -> Message:
-    """Return the message with its text where it belongs to the transcript only, and is never recalled."""
-    metadata = message.metadata or {}
-    own = metadata.get(OWN) or {}
-    own = {"blocks": [{"block_type": "text", "text": message.content}], **own}
-    return dataclasses.replace(message, content="", metadata={**metadata, OWN: own})
-
-
 def content_key(message: Message) -> str:
     """Return a hash of what a message says: equal for a stored message and its copy in a re-sent transcript.
 
@@ -111,7 +102,7 @@ def content_key(message: Message) -> str:
 
 
 def words(message: Message) -> str:
-    """Return the text of a stored message, muted or not."""
+    """Return the text of a stored message, which may lie in its blocks alone."""
     if message.content:
         return message.content
     blocks = ((message.metadata or {}).get(OWN) or {}).get("blocks", ())

@@ -168,6 +168,31 @@ def test_forgotten_words_said_again_are_shown_and_not_remembered(tiered: TieredM
     assert not any("1234" in record.text for record in tiered.records())
 
 
+def test_a_forgotten_transcript_sent_again_is_in_no_file(tmp_path: Path) -> None:
+    """It is shown where it was sent, until that store is closed; nothing of it is stored, not even as metadata."""
+    models = {"embedder": HashEmbedder(), "token_counter": WordCounter()}
+    call = {"name": "unlock", "args": {"pin": "heliotrope"}, "id": "1", "type": "tool_call"}
+    told = [
+        HumanMessage("My PIN is heliotrope."),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage("heliotrope it is", tool_call_id="1"),
+        AIMessage("Noted."),
+    ]
+    with TieredMemory.open(tmp_path, **models) as memory:
+        chat = SiltstoneChatMessageHistory("s", memory=memory)
+        chat.add_messages(told)
+        memory.forget(session_id="s")
+        chat.add_messages([*told, HumanMessage("Something new.")])
+        assert [m.content for m in chat.messages] == [*[m.content for m in told], "Something new."]
+        assert [m.content for m in memory.messages("s")] == ["Something new."]
+        assert [m.content for m in memory.window("s", max_tokens=500)] == ["Something new."]
+        chat.clear()
+        assert chat.messages == []
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"heliotrope" in path.read_bytes()]
+    with TieredMemory.open(tmp_path, **models) as memory:
+        assert SiltstoneChatMessageHistory("s", memory=memory).messages == []
+
+
 def test_turn_that_could_not_be_stored_is_kept_for_the_next_view(tmp_path: Path) -> None:
     """A factory that calls ``for_user`` anew per call loses no turn while another process holds the user's lock."""
     settings = Settings(lock_timeout=0.05)

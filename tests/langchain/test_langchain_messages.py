@@ -22,7 +22,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from langchain_siltstone.messages import muted, to_langchain, to_message
+from langchain_siltstone.messages import to_langchain, to_message
 from siltstone import InvalidInputError, Message
 
 json_values: st.SearchStrategy[Any] = st.recursive(
@@ -62,7 +62,6 @@ def test_message_comes_back_as_it_was(message: BaseMessage) -> None:
         stored.role, stored.content, name=stored.name, metadata=json.loads(json.dumps(stored.metadata))
     )
     assert to_langchain(through_json) == message
-    assert to_langchain(muted(through_json)) == message
 
 
 def test_plain_messages_carry_nothing_besides() -> None:

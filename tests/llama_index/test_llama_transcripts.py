@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -117,6 +118,25 @@ def test_forgotten_words_said_again_are_shown_and_not_remembered(tiered: TieredM
     assert contents(memory) == ["Noted.", "My PIN is 1234.", "I see."]
     assert memory.get()[-2].blocks[-1] == TextBlock(text="My PIN is 1234.")
     assert not any("1234" in record.text for record in tiered.records())
+
+
+def test_a_forgotten_transcript_sent_again_is_in_no_file(tmp_path: Path) -> None:
+    """It is shown where it was put, also when the conversation is set to what it shows; nothing of it is stored."""
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(), token_counter=WordCounter()) as tiered:
+        memory = on_tuesday(tiered)
+        told = chat("My PIN is heliotrope.", "Noted: heliotrope.")
+        memory.put_messages(told)
+        tiered.forget(session_id="tuesday")
+        memory.put_messages(told)
+        memory.put(ChatMessage("Something new."))
+        assert contents(memory) == ["My PIN is heliotrope.", "Noted: heliotrope.", "Something new."]
+        memory.set([*memory.get_all(), ChatMessage("More.")])
+        assert contents(memory) == ["My PIN is heliotrope.", "Noted: heliotrope.", "Something new.", "More."]
+        assert stored(tiered) == ["Something new.", "More."]
+        assert "heliotrope" not in str(memory.to_dict())
+        memory.reset()
+        assert contents(memory) == []
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"heliotrope" in path.read_bytes()]
 
 
 def test_turns_put_by_several_threads_are_all_kept(tiered: TieredMemory) -> None:
