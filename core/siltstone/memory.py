@@ -20,7 +20,7 @@ from .lifecycle.update import add_messages, update_record
 from .models.checked import CheckedEmbedder
 from .models.resolve import resolve_embedder
 from .opening import Durability, Key, open_store
-from .protocols import Clock, ShortTermStore, Store, Summarizer, TokenCounter, Where
+from .protocols import Clock, Progress, ShortTermStore, Store, Summarizer, TokenCounter, Where
 from .recall.context import build_context
 from .recall.packing import SECTIONS
 from .recall.search import search
@@ -204,7 +204,7 @@ class TieredMemory:
         embedder: Any = None,
         settings: Settings | None = None,
         key: Key | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> int:
         """Move the store to another embedder: ``siltstone.upkeep.reembed``; return the number of vectors made."""
         from .upkeep import reembed
@@ -435,9 +435,7 @@ class TieredMemory:
 
     # --- moving data in and out
 
-    def export_to(
-        self, path_or_file: str | os.PathLike[str] | IO[Any], *, progress: Callable[[int, int], None] | None = None
-    ) -> int:
+    def export_to(self, path_or_file: str | os.PathLike[str] | IO[Any], *, progress: Progress | None = None) -> int:
         """Write this user's memory as one JSON Lines file; return the number of items in it.
 
         An item is a message with its turn, or another record, each with its earlier versions; the format is
@@ -463,7 +461,7 @@ class TieredMemory:
         *,
         format: str | None = None,
         dry_run: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> ImportReport:
         """Take over what another memory holds; return what became of each item.
 

@@ -6,7 +6,7 @@ A user may implement ``Embedder``, ``Summarizer``, ``ChatModel``, ``Reranker``, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
@@ -19,6 +19,8 @@ from .records import Digest, Message, Record, SessionInfo
 Floats: TypeAlias = npt.NDArray[np.float32]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+Progress: TypeAlias = Callable[[int, int], None]
+"""Is told ``(done, total)`` as work goes on."""
 
 
 # --- models

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from .errors import NotFoundError
 from .lifecycle.reembed import make_vectors
@@ -19,6 +19,7 @@ from .models.fingerprint import fingerprint_of
 from .models.languages import LanguageWatch
 from .models.resolve import resolve_embedder
 from .opening import Key, given_key, open_store
+from .protocols import Progress
 from .reports import AuditEntry, BackupReport, RekeyReport, RestoreReport, VerifyReport
 from .settings import Settings
 from .stores.backup import back_up
@@ -31,7 +32,6 @@ from .stores.verify import look
 
 _LOCK_TIMEOUT: Final = 30.0
 """Seconds that an operation waits for a lock; one on a whole store has more patience than a request."""
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 def verify(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from ..protocols import Embedder, Fingerprint, Store
+from ..protocols import Embedder, Fingerprint, Progress, Store
 from ..text.keys import dense_key
 
 
@@ -15,7 +13,7 @@ def make_vectors(
     *,
     same: bool,
     batch: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Give every record of every user a vector of ``embedder``; return how many were made.
 

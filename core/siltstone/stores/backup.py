@@ -16,12 +16,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
 
 from ..errors import BackendUnavailableError, ConfigurationError
+from ..protocols import Progress
 from ..reports import BackupReport
 from .files import auditfile, disk, manifest, storefile
 from .files.disk import File
@@ -35,7 +36,6 @@ from .files.storefile import StoreFile
 _RUN: Final = re.compile(r"\d{6}")
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after which a file that was changed again would have another time of change."""
-Progress = Callable[[int, int], None]
 
 
 @dataclass

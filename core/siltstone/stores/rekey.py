@@ -8,9 +8,9 @@ it goes. Killed at any moment, everything can be read with the new master key, a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from ..errors import ConfigurationError, DecryptionError, StoreCorruptedError
+from ..protocols import Progress
 from ..reports import RekeyReport
 from .files import auditfile, disk, storefile
 from .files.auditfile import Deed
@@ -18,8 +18,6 @@ from .files.keys import KeyFolder
 from .files.lock import FileLock
 from .files.log import read_user
 from .folder import FolderStore
-
-Progress = Callable[[int, int], None]
 
 
 def rekey(

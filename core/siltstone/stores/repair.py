@@ -16,6 +16,7 @@ from typing import Final
 
 import orjson
 
+from ..protocols import Progress
 from . import quarantine
 from .checks.documents import Documents
 from .checks.whole import abandoned, check_audit, check_modes, key_files
@@ -30,7 +31,7 @@ from .files.pinned import Pinned
 from .files.storefile import StoreFile
 from .files.vectorfile import blank, listed
 from .folder import FolderStore
-from .verify import Progress, Whole, look_at_files, look_at_user, pinned_all, refusals
+from .verify import Whole, look_at_files, look_at_user, pinned_all, refusals
 
 _USER: Final = re.compile(rb'"user":("(?:[^"\\]|\\.)*")')
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -18,6 +17,7 @@ from typing import Final
 import orjson
 
 from ..errors import ConfigurationError, NotFoundError, StoreCorruptedError
+from ..protocols import Progress
 from ..reports import RestoreReport
 from .files import auditfile, disk, manifest, mounts, restored, storefile
 from .files.auditfile import Deed
@@ -34,7 +34,6 @@ _BUILDING: Final = "restoring"
 _BESIDE: Final = frozenset(("LOCK", "KEYS", "quarantine", _BUILDING))
 """What may lie where there is no store."""
 _HEAD: Final = 1 << 16
-Progress = Callable[[int, int], None]
 
 
 @dataclass

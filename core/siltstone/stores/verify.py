@@ -6,10 +6,11 @@ A user's lock is held while their files are opened, not while they are read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import StoreCorruptedError
+from ..protocols import Progress
 from ..reports import Finding, VerifyReport
 from .checks.caches import CacheCheck
 from .checks.documents import DocumentCheck, Documents
@@ -21,8 +22,6 @@ from .files.layout import user_folders
 from .files.lock import FileLock
 from .files.pinned import Pinned, pin_user
 from .files.storefile import StoreFile
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

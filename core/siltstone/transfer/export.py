@@ -12,7 +12,7 @@ from typing import IO, Any, Final, TypeAlias
 
 from ..errors import ConfigurationError, InvalidInputError
 from ..importers.lines import FORMAT, VERSION, dump, to_line
-from ..protocols import Store
+from ..protocols import Progress, Store
 from ..records import HIDDEN_KINDS
 from ..stores.files import disk
 
@@ -30,7 +30,7 @@ def export(
     *,
     embedder: str,
     now: datetime,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Write everything of a user to a path, or to an open binary or text file; return the number of items.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..importers.reader import Copied, Found, Noted, Reading, Said, Unreadable
 from ..lifecycle import update
-from ..protocols import Embedder, Floats, Store, Stored
+from ..protocols import Embedder, Floats, Progress, Store, Stored
 from ..records import ImportProblem, ImportReport, Record
 from ..text.keys import dense_key
 from ..tiers.long_term import LongTerm, Plan
@@ -54,7 +54,7 @@ class Import:
         self._vectors_fit: bool | None = None
         self._vectors: Counter[bool] = Counter()
 
-    def run(self, format: str, reading: Reading, progress: Callable[[int, int], None] | None) -> ImportReport:
+    def run(self, format: str, reading: Reading, progress: Progress | None) -> ImportReport:
         """Import everything that is read; return the report."""
         done = 0
         for batch in _batches(reading.items):
