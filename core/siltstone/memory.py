@@ -206,7 +206,11 @@ class TieredMemory:
         key: Key | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Move the store to another embedder: ``siltstone.upkeep.reembed``; return the number of vectors made."""
+        """Move the store to another embedder; return the number of vectors made. See ``siltstone.upkeep.reembed``.
+
+        ``embedder`` and ``key`` are what ``open`` takes; of ``settings``, ``embed_batch`` and ``lock_timeout`` count;
+        ``progress(done, total)`` is called after each batch.
+        """
         from .upkeep import reembed
 
         return reembed(location, embedder=embedder, settings=settings, key=key, progress=progress)
