@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from .errors import ConfigurationError
+from .forks import Guard
 from .protocols import Store
 from .stores.folder import FolderStore
 from .stores.ram import LOCATION, RamStore
@@ -29,7 +29,7 @@ class _Shared:
 
 
 _open: dict[tuple[object, ...], _Shared] = {}
-_guard = threading.Lock()
+_guard = Guard()
 
 
 class StoreHandle:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from typing import Any, Final
@@ -12,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import BackendUnavailableError, ConfigurationError, ModelError, SiltstoneError
+from ..forks import Guard
 from ..protocols import ChatModel, Embedder, Floats
 from ..records import Message
 from .rows import unit_rows
@@ -64,7 +64,7 @@ class ForeignEmbedder:
         self._documents = documents
         self._query = query
         self._dim: int | None = None
-        self._probing = threading.Lock()
+        self._probing = Guard()
 
     @property
     def dim(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ..errors import ModelError
+from ..forks import Guard
 from ..protocols import Floats
 from ..records import Message
 from .duck import schema_in_words
@@ -65,7 +65,7 @@ class OpenAIEmbedder:
         self._document_prefix = known.document if document_prefix is None else document_prefix
         self._query_body = dict(query_body or {})
         self._document_body = dict(document_body or {})
-        self._probing = threading.Lock()
+        self._probing = Guard()
 
     @property
     def dim(self) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from ..forks import Guard
 from ..protocols import Clock
 from ..records import Message
 
@@ -20,7 +20,7 @@ class RamShortTerm:
         self._clock = clock
         self._ttl = ttl
         self._turns = turns
-        self._lock = threading.Lock()
+        self._lock = Guard()
         self._sessions: dict[tuple[str, str], dict[str | None, tuple[datetime, Message]]] = {}
 
     def append(self, user_id: str, session_id: str, messages: Sequence[Message]) -> None:

@@ -1,0 +1,138 @@
+"""A fork at any moment, whatever other threads are amid: the child opens, writes and reads, and never hangs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from siltstone import TieredMemory
+from siltstone.forks import Guard
+from siltstone.testing import HashEmbedder
+
+EMBEDDER = HashEmbedder()
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+@pytest.fixture(autouse=True)
+def _forking_with_threads() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # it is what this is about
+        yield
+
+
+def in_a_child(act: Callable[[], object]) -> int:
+    """Return the exit code of a forked child that does something: -14 if it hangs."""
+    pid = os.fork()
+    if pid == 0:  # pragma: no cover
+        signal.alarm(30)
+        code = 1
+        try:
+            act()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def live(folder: Path) -> None:
+    """Open a memory, say, ask, forget and close."""
+    with TieredMemory.open(folder, embedder=EMBEDDER) as memory:
+        (id,) = memory.add([("user", "I like plums.")], session_id="s")
+        assert "plums" in memory.context("What do I like?", session_id="s").text
+        memory.forget(ids=[id])
+
+
+def test_a_child_lives_whatever_another_thread_was_amid(tmp_path: Path) -> None:
+    """Forked at each change on disk of another thread's life, the child opens that store and another, and uses both."""
+    arrived, onward = threading.Semaphore(0), threading.Semaphore(0)
+    done = False
+
+    def halt(event: str, args: tuple[object, ...]) -> None:
+        if event == "siltstone.disk" and threading.current_thread().name == "amid" and "before" in str(args[0]):
+            arrived.release()
+            onward.acquire()
+
+    def other() -> None:
+        nonlocal done
+        try:
+            live(tmp_path / "other")
+        finally:
+            done = True
+            arrived.release()
+
+    def child() -> None:
+        live(tmp_path / str(os.getpid()))
+        inherited.add([("user", "I was forked.")], session_id="s")
+        assert "forked" in inherited.context("Who was forked?", session_id="s").text
+
+    sys.addaudithook(halt)
+    codes = []
+    with TieredMemory.open(tmp_path / "shared", embedder=EMBEDDER) as inherited:
+        thread = threading.Thread(target=other, name="amid", daemon=True)
+        thread.start()
+        while arrived.acquire() and not done:
+            codes.append(in_a_child(child))
+            onward.release()
+        thread.join()
+    assert len(codes) > 20
+    assert set(codes) == {0}
+
+
+def test_a_child_asks_while_other_threads_ask(tmp_path: Path) -> None:
+    """Forked again and again amid the searches and openings of other threads, each child gets its answer."""
+    stop = threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            memory.context("What do I like?", session_id="s")
+            TieredMemory.open(tmp_path, embedder=EMBEDDER).close()
+
+    def child() -> None:
+        assert "plums" in memory.context("What do I like?", session_id="s").text
+
+    with TieredMemory.open(tmp_path, embedder=EMBEDDER) as memory:
+        memory.add([("user", "I like plums.")], session_id="s")
+        threads = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        codes = {in_a_child(child) for _ in range(15)}
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert codes == {0}
+
+
+def test_a_guard_is_free_in_the_child(tmp_path: Path) -> None:
+    """Held by another thread, it is free there; held by the thread that forks, both it and the parent leave it."""
+    guard = Guard()
+
+    def enter() -> None:
+        with guard:
+            pass
+
+    taken, free = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with guard:
+            taken.set()
+            free.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    taken.wait()
+    assert in_a_child(enter) == 0
+    free.set()
+    holder.join()
+    with guard:
+        assert in_a_child(enter) == 0
+    enter()
