@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from writers import PROCESSES, die_at
 
 pytest.importorskip("cryptography")
 
-OLD, NEW = bytes(range(32)), bytes(reversed(range(32)))
+OLD, NEW, THIRD = bytes(range(32)), bytes(reversed(range(32))), bytes(range(100, 132))
 USERS = {"u": 30, "v": 5, "w": 3}
 
 
@@ -196,6 +197,43 @@ def rekey_until(folder: Path, data_keys: bool, step: int) -> None:
     """Change the keys, and be killed at a change on disk."""
     die_at(step)
     rekey(folder, key=OLD, new_key=NEW, data_keys=data_keys)
+
+
+@pytest.mark.parametrize("key", [OLD, NEW])
+@pytest.mark.parametrize(("data_keys", "turn"), [(False, 1), (True, 1), (True, 5)])  # 5: the last, with all users moved
+def test_a_rekey_undoes_no_other_one(tmp_path: Path, data_keys: bool, turn: int, key: bytes) -> None:
+    """While one waits for the lock of KEYS another comes to its end: the key of whichever succeeded opens."""
+    filled(tmp_path)
+    faster = Faster(tmp_path, turn, key)
+    sys.addaudithook(faster)
+    mine = outcome(tmp_path, OLD, NEW, data_keys)
+    in_force = OLD if turn == 1 else NEW
+    assert (mine, faster.told) == (("refused", "done") if key == in_force else ("done", "refused"))
+    whole(FolderStore(tmp_path, key=THIRD if key == in_force else NEW))
+
+
+class Faster:
+    """Changes the key when somebody else is about to take the lock of ``KEYS`` for the nth time."""
+
+    def __init__(self, folder: Path, turn: int, key: bytes) -> None:
+        self.folder, self.left, self.key = folder, turn, key
+        self.told = ""
+
+    def __call__(self, event: str, args: tuple[object, ...]) -> None:
+        """Hear of an audit event."""
+        if event == "open" and self.left and str(args[0]) == str(self.folder / "KEYS" / "LOCK"):
+            self.left -= 1
+            if not self.left:
+                self.told = outcome(self.folder, self.key, THIRD, False)
+
+
+def outcome(folder: Path, old: bytes, new: bytes, data_keys: bool) -> str:
+    """Change the key; return whether that was done or refused."""
+    try:
+        rekey(folder, key=old, new_key=new, data_keys=data_keys)
+    except DecryptionError:
+        return "refused"
+    return "done"
 
 
 def test_vectors_stay_those_of_their_records(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def rekey(
         raise ConfigurationError("there is no new key, and data_keys=True was not asked for: nothing was changed")
     keys, master = _opened(root, old, new, timeout)
     with keys.locked():
-        store_key = keys.newest()
+        store_key = keys.renewed()  # another run may have been faster
         going_on = len(store_key.ids) > 1
         if data_keys and not going_on:
             store_key = store_key.with_fresh()
@@ -83,7 +83,7 @@ def _move_users(root: str, key: bytes | str | None, keys: KeyFolder, timeout: fl
                 if progress is not None:
                     progress(done, len(folders))
             with keys.locked():
-                newest = keys.newest().newest_only()
+                newest = keys.renewed().newest_only()
                 named = {id for folder in store.user_folders() for id in keys.named(folder)}
                 if all(keys.wrapped_by(id) in (None, newest.ids[0]) for id in named):  # else one was begun meanwhile
                     keys.drop(id for id in list(keys.all()) if id not in named)  # what killed processes left

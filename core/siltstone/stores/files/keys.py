@@ -71,7 +71,15 @@ class KeyFolder:
 
     def newest(self) -> StoreKey:
         """Return the store key to wrap and seal with, whatever other processes did."""
-        return self._known if masterkey.ids(self.root) == self._known.ids else self._renewed()
+        return self._known if masterkey.ids(self.root) == self._known.ids else self.renewed()
+
+    def renewed(self) -> StoreKey:
+        """Return the store key as it is on disk; under ``LOCK`` it is what may be replaced.
+
+        Raises ``DecryptionError`` if it has another master key since.
+        """
+        self._known = masterkey.again(self.root, self._known)
+        return self._known
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -80,13 +88,9 @@ class KeyFolder:
             yield
 
     def replace(self, store_key: StoreKey) -> None:
-        """Put another ``MASTER`` in the place of the present one. Needs ``LOCK``."""
+        """Put another ``MASTER`` in the place of the present one. Needs ``LOCK``, and ``renewed`` under it."""
         masterkey.write(self.root, store_key)
         self._known = store_key
-
-    def _renewed(self) -> StoreKey:
-        self._known = masterkey.again(self.root, self._known)
-        return self._known
 
     # --- the store's own secret
 
@@ -97,7 +101,7 @@ class KeyFolder:
     def secret(self, document: Mapping[str, Any]) -> bytes:
         """Return the secret that ``STORE`` holds sealed."""
         sealed = bytes.fromhex(document["sealed"])
-        found = Box(self._known.keys).open(sealed, b"secret") or Box(self._renewed().keys).open(sealed, b"secret")
+        found = Box(self._known.keys).open(sealed, b"secret") or Box(self.renewed().keys).open(sealed, b"secret")
         if found is None:
             raise StoreCorruptedError(
                 f"{self.root}: STORE and {FOLDER} are not of one store; nothing was changed: restore both as they were"
@@ -180,7 +184,7 @@ class KeyFolder:
         document, damaged = twofold.read(path)
         if document is None:
             raise _lost(path)
-        key = self._known.unwrap(document, _bound(id, name)) or self._renewed().unwrap(document, _bound(id, name))
+        key = self._known.unwrap(document, _bound(id, name)) or self.renewed().unwrap(document, _bound(id, name))
         if key is None:
             raise StoreCorruptedError(f"{path} is not a key of {name}; nothing was changed: put it back as it was")
         return key, damaged
