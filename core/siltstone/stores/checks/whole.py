@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from typing import Final
 
 from ...errors import StoreCorruptedError
 from ...reports import Finding
-from ..files import auditfile, disk, restored, storefile, twofold
+from ..files import auditfile, disk, layout, restored, storefile, twofold
 from ..files.cipher import NO_KEYS, Keys
 from ..files.disk import FILE_MODE, FOLDER_MODE
 from ..files.frames import Damage, is_unfinished
@@ -19,6 +20,9 @@ from ..files.storefile import StoreFile
 QUARANTINE: Final = "quarantine"
 _KNOWN: Final = frozenset((storefile.NAME, auditfile.NAME, "LOCK", "KEYS", "users", "trash", "unfinished", QUARANTINE))
 _RESTORING: Final = "restoring"
+_KEY_FILE: Final = re.compile("MASTER|[0-9a-f]{32}")
+_POINTER: Final = re.compile("KEY")
+_FOREIGN: Final = "it is none of siltstone's files"
 _PASSING: Final = {
     "migration": "copies of a migration",
     restored.FOLDER: "a restore that has not come to its end",
@@ -71,8 +75,8 @@ def key_files(root: str) -> Iterator[str]:
     keys = os.path.join(root, storefile.KEYS)
     if disk.is_folder(keys):
         for path in (*_below(keys), *_below(os.path.join(root, "users"))):
-            inside = path.startswith(keys) and os.path.basename(path) != "LOCK" and not path.endswith(".new")
-            if (inside or os.path.basename(path) == "KEY") and not disk.is_folder(path):
+            wanted = _KEY_FILE if path.startswith(keys) else _POINTER
+            if wanted.fullmatch(os.path.basename(path)) and not disk.is_folder(path):
                 yield path
 
 
@@ -105,7 +109,9 @@ def check_leftovers(root: str) -> Iterator[Finding]:
         elif name in _PASSING:
             yield Finding("cosmetic", name, _PASSING[name], "ends it")
         elif name not in _KNOWN:
-            yield Finding("cosmetic", name, "it is none of siltstone's files")
+            yield Finding("cosmetic", name, _FOREIGN)
+    for path in layout.strays(root):
+        yield Finding("cosmetic", os.path.relpath(path, root), _FOREIGN)
     for name in disk.names(os.path.join(root, "trash"), missing_ok=True):
         yield Finding("cosmetic", f"trash/{name}", "a removed user's files are still there", "removes them")
     for name in disk.names(os.path.join(root, "unfinished"), missing_ok=True):
