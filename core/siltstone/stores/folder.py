@@ -42,11 +42,11 @@ from ..errors import (
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from . import quarantine
-from .files import auditfile, disk, layout, mounts, restored, storefile
+from .files import auditfile, disk, layout, mounts, removed, restored, storefile
 from .files.auditfile import Deed
 from .files.cipher import Keys
 from .files.lock import LOCK_TIMEOUT, FileLock
-from .files.log import Vanished, read_header, read_user, refused_in
+from .files.log import Vanished, misplaced, read_header, read_user, refused_in
 from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
 from .migrations.run import migrate
@@ -117,6 +117,7 @@ class FolderStore(ReadingStore):
         migrate(self._root, writable=not read_only, lock_timeout=lock_timeout)
         self._trash = os.path.join(self._root, "trash")
         self._left: list[SiltstoneError] = []
+        self._delayed: dict[str, str] = {}
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None
         self._settings()  # raises what is wrong with it
         if not read_only:
@@ -159,11 +160,19 @@ class FolderStore(ReadingStore):
         """
         store = self._settings()
         self._may_write()
+        homeless: list[str] = []
         if transcripts or (not everything and self._exists(user_id)):
             chosen = () if everything else ids
-            self._writing(user_id, lambda user: user.remove(chosen, transcripts, store.space))
-        moved = self._remove_user(user_id, store) if everything else None
+            try:
+                self._writing(user_id, lambda user: user.remove(chosen, transcripts, store.space))
+            except BackendUnavailableError:
+                if not everything:
+                    raise
+                homeless = Refusals(store.user_key(user_id)).hashes(transcripts)  # a full disk: its own words make room
+        moved = self._remove_user(user_id, store, homeless) if everything else None
         self._empty_trash({} if moved is None else {moved: user_id})
+        if self._delayed:
+            self._finish_removals()
         if everything and self._left:
             raise BackendUnavailableError(
                 f"{user_id!r} was removed and no reader sees anything of it, but files are left in {self._trash} "
@@ -191,7 +200,7 @@ class FolderStore(ReadingStore):
         """Yield the ids of all users that have a store."""
         for folder in self.user_folders():
             user_id = self._read_user(folder)
-            if user_id is not None:
+            if user_id is not None and self._folder(user_id) == folder:
                 yield user_id
 
     def check_key(self, key: bytes | str | None) -> None:
@@ -259,6 +268,11 @@ class FolderStore(ReadingStore):
         notes: tuple[str, ...] = ("STORE: one of its two copies is damaged",) if self._settings().damaged else ()
         notes += self._keys.health()
         notes += tuple(f"a removed user's files could not be deleted yet: {why}" for why in self._left)
+        notes += tuple(
+            f"{UNFINISHED}/{os.path.basename(mark)}: a removal has not come to its end{why}; the next goes on with it"
+            for mark, why in self._delayed.items()
+            if disk.exists(mark)
+        )
         return StoreStats(
             messages=int(np.count_nonzero(view.messages)),
             records=view.total,
@@ -360,10 +374,13 @@ class FolderStore(ReadingStore):
         check_user_id(user_id)
         return self._settings().user_folder(self._root, user_id)
 
-    def _read_user(self, folder: str) -> str | None:
-        """Return whose folder it is, or ``None`` where that cannot be told: no head of a file is whole, or no key."""
+    def _read_user(self, folder: str, *, anywhere: bool = False) -> str | None:
+        """Return whose folder it is, or ``None`` where that cannot be told: no head of a file is whole, or no key.
+
+        ``anywhere``: also of a sealed one that was moved.
+        """
         try:
-            return read_user(folder, self._keys.cipher(folder))
+            return read_user(folder, self._keys.cipher(folder, removed=anywhere))
         except StoreCorruptedError:
             return None
 
@@ -375,17 +392,25 @@ class FolderStore(ReadingStore):
         self._finish_restore()
         return layout.user_folders(self._root)
 
-    def _remove_user(self, user_id: str, store: StoreFile) -> str | None:
-        """Move a user's folder out of sight, to be deleted from there; return its name in the trash."""
+    def _remove_user(self, user_id: str, store: StoreFile, refused: Sequence[str]) -> str | None:
+        """Move a user's folder out of sight, to be deleted from there; return its name in the trash.
+
+        ``refused``: hashes for which there was no room in it.
+        """
         folder = self._folder(user_id)
         if not disk.is_folder(folder):
             return None
+        if self._read_user(folder, anywhere=True) not in (None, user_id):
+            raise misplaced(folder)
         disk.make_folder(self._trash)
         name = f"{os.path.basename(folder)}.{secrets.token_hex(4)}"
         try:
             with self._user(user_id, store).held(store.space):
                 quarantine.forget(self._root, os.path.basename(folder))
                 disk.rename(folder, os.path.join(self._trash, name))
+                if refused:
+                    gone = os.path.join(self._trash, name)
+                    removed.shrink(gone, self._keys.cipher(gone, removed=True), refused)
         except (Vanished, FileNotFoundError):
             pass  # another process was faster
         self._drop(user_id)
@@ -412,6 +437,9 @@ class FolderStore(ReadingStore):
         for name in disk.names(self._trash, missing_ok=True):
             folder = os.path.join(self._trash, name)
             try:
+                if not disk.is_folder(folder):
+                    disk.unlink(folder)
+                    continue
                 self._note_erasure(folder, (known or {}).get(name))
                 self._keys.destroy(folder)
                 disk.remove_tree(folder)
@@ -438,9 +466,6 @@ class FolderStore(ReadingStore):
         except StoreCorruptedError:  # its key is gone
             if user_id is None:
                 return  # destroyed, which comes after this
-        if refused:
-            space = self._settings().space
-            self._writing(user_id, lambda user: user.remove((), (), space, hashes=refused))
         deed = Deed(
             "erase",
             user_id=user_id,
@@ -448,19 +473,41 @@ class FolderStore(ReadingStore):
             counts={"documents": documents},
             key=auditfile.key_of("" if header is None else header.born, os.path.basename(folder)),
         )
+        try:
+            self._keep_of_removed(user_id, refused, deed)
+        except BackendUnavailableError:
+            removed.shrink(folder, cipher)  # a full disk: it needs room to get room
+            self._keep_of_removed(user_id, refused, deed)
+
+    def _keep_of_removed(self, user_id: str, refused: set[str], deed: Deed) -> None:
+        if refused:
+            space = self._settings().space
+            self._writing(user_id, lambda user: user.remove((), (), space, hashes=refused))
         rules = self._rules
         auditfile.append_locked(self._root, [deed], self._keys, durable=rules.durable, timeout=rules.lock_timeout)
 
     def _finish_removals(self) -> None:
-        """Open the users whose removals a killed process left half done; opening makes up for it."""
+        """Open the users whose removals a killed process left half done; opening makes up for it.
+
+        What fails is that user's: the others go on. ``stats`` tells it, and the next removal or open tries again.
+        """
         store = self._settings()
         marks = os.path.join(self._root, UNFINISHED)
+        self._delayed = {}
         for name in disk.names(marks, missing_ok=True):
-            user_id = self._read_user(storefile.named_folder(self._root, name))
-            if user_id is None:
-                disk.unlink(os.path.join(marks, name))
-            else:
-                self._user(user_id, store).mend(store.space)
+            mark, why = os.path.join(marks, name), ""
+            try:
+                user_id = self._read_user(storefile.named_folder(self._root, name))
+                if user_id is None:
+                    disk.unlink(mark)
+                else:
+                    self._user(user_id, store).mend(store.space)
+            except (Vanished, FileNotFoundError):
+                continue  # removed meanwhile
+            except SiltstoneError as exc:
+                why = f" ({exc})"
+            if disk.exists(mark):
+                self._delayed[mark] = why
 
     # --- settings
 

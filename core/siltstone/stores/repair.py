@@ -16,6 +16,7 @@ from typing import Final
 
 import orjson
 
+from ..errors import StoreCorruptedError
 from ..protocols import Progress
 from . import quarantine
 from .checks.documents import Documents
@@ -135,8 +136,8 @@ def _mend_documents(log: Log, known: Documents, refused: set[str]) -> None:
     try:
         for _ in log.read():
             pass
-    except Vanished:
-        return  # files of two lives: which of them is the user's, is not ours to say
+    except (Vanished, StoreCorruptedError):
+        return  # files of two lives, or of two users: which of them belong here, is not ours to say
     log.repair()
     drop = {segment: known.bad.get(segment, set()) | known.removed for segment in log.segments}
     damaged = {int(name[5:11]) for name, _, _ in known.pieces}

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from ..errors import SiltstoneError, StoreCorruptedError, StoreLockedError
+from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
@@ -101,11 +101,7 @@ class UserStore(Rewriting):
             if not self._alone or space != self._space:
                 self._catch_up(space)
             if (self._log.torn or self._unfinished) and time.monotonic() >= self._not_before:
-                try:
-                    self.mend(space)
-                except SiltstoneError as exc:  # reading goes on; a later read or the next write tries again
-                    self._not_before = time.monotonic() + _PAUSE
-                    self._remarks["leftovers"] = f"what a killed writer left could not be cleared up: {exc}"
+                self.mend(space)
         return self.table
 
     def _changed(self) -> bool:
@@ -480,7 +476,10 @@ class UserStore(Rewriting):
             self._remarks["cache"] = f"the cache was not written, the next open takes longer: {exc}"
 
     def mend(self, space: int) -> None:
-        """Clear up after a killed writer, unless another one is at work."""
+        """Clear up after a killed writer, unless another one is at work.
+
+        What fails is a remark: reading goes on; a later read, the next write or open tries again.
+        """
         if self._rules.writable and self._turns.acquire(blocking=False):
             try:
                 if self._lock.try_acquire():
@@ -489,6 +488,9 @@ class UserStore(Rewriting):
                             disk.unlink(self._marker)
                     finally:
                         self._lock.release()
+            except SiltstoneError as exc:
+                self._not_before = time.monotonic() + _PAUSE
+                self._remarks["leftovers"] = f"what a killed writer left could not be cleared up: {exc}"
             finally:
                 self._turns.release()
 
@@ -512,9 +514,9 @@ class UserStore(Rewriting):
 
     @contextmanager
     def held(self, space: int) -> Iterator[None]:
-        """Hold the user's lock while the whole folder is taken away, whether or not it can be read."""
+        """Hold the user's lock while the whole folder is taken away, whether or not it can be read, or written to."""
         with self._locked():
-            with suppress(StoreCorruptedError), self._up_to_date(space):
+            with suppress(SiltstoneError), self._up_to_date(space):
                 pass
             yield
 
@@ -531,6 +533,11 @@ class UserStore(Rewriting):
     def health(self) -> tuple[str, ...]:
         """Return what was repaired, quarantined or found damaged."""
         remarks = [*self._remarks.values(), *self._cipher.health()]
+        if self._unfinished:
+            remarks.append(
+                f"{len(self._unfinished)} removals have not come to their end: no reader sees what they removed, but "
+                "it is still in files, until a read, a write or an open gets it out"
+            )
         for name, start, end in self._log.damage:
             remarks.append(f"{name}: {end - start} bytes at {start} do not check")
         if self._log.unreadable:

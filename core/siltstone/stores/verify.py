@@ -97,6 +97,12 @@ def look_at_files(whole: Whole, folder: str, pinned: Sequence[Pinned], left: Seq
     if missing := whole.refused.get(documents.user_id or "", set()) - documents.refused:
         what = f"{len(missing)} hashes of what is refused are missing"
         findings.append(Finding("recomputable", folder, what, "takes them from the audit", documents.user_id))
+    if documents.user_id is not None and whole.store is not None:
+        place = whole.store.user_folder(whole.root, documents.user_id)
+        if place != path:
+            own = os.path.relpath(place, whole.root)
+            what = f"it lies in the place of another user, who cannot be opened: move it to {own}"
+            findings.append(Finding("lost", folder, what, "", documents.user_id))
     if documents.awaited:
         was_there = vectors.highest > documents.last or documents.awaited in cached.segments
         findings.append(_awaited(folder, documents, was_there))

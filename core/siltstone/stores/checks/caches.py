@@ -10,7 +10,7 @@ from ...reports import Finding, Severity
 from ...text import tokenize
 from ..files import cache, disk
 from ..files.cipher import Cipher
-from ..files.log import Log
+from ..files.log import Log, read_user
 from ..table import snapshot
 from ..table.rows import ALIVE
 from ..table.table import Table
@@ -35,7 +35,7 @@ class CacheCheck:
             self._what = "it does not check"
             return
         values, arrays = found
-        log = Log(folder, "", durable=False, writable=False, segment_size=0, cipher=cipher)
+        log = Log(folder, read_user(folder, cipher) or "", durable=False, writable=False, segment_size=0, cipher=cipher)
         self.segments = {segment[0] for segment in values["log"]["segments"]}
         if values["terms"] != tokenize.VERSION or not log.resume(values["log"]):
             self._what, self._severity = "it is of other documents than these, so that nobody uses it", "cosmetic"

@@ -234,13 +234,21 @@ def sync_folder(path: str) -> None:
 
 
 def replace(path: str, data: bytes) -> None:
-    """Put ``data`` in the place of a file: the old or the new, never between; on disk when it returns."""
+    """Put ``data`` in the place of a file: the old or the new, never between; on disk when it returns.
+
+    What cannot be put there is taken away: it would keep a full disk full.
+    """
     new = f"{path}.new"
-    file = File(new, write=True, create=True)
-    file.truncate(0)
-    file.write(data, 0)
-    file.sync()
-    rename(new, path)
+    try:
+        file = File(new, write=True, create=True)
+        file.truncate(0)
+        file.write(data, 0)
+        file.sync()
+        rename(new, path)
+    except SiltstoneError:
+        with suppress(SiltstoneError):
+            unlink(new)
+        raise
 
 
 def copy(path: str, target: str) -> None:

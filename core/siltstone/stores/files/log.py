@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from ...errors import SiltstoneError
+from ...errors import SiltstoneError, StoreCorruptedError
 from . import disk
 from .cipher import PLAIN, Cipher
 from .disk import File
@@ -124,6 +124,8 @@ class Log:
             introduced = {} if header is None else orjson.loads(header.document)
             if end and (introduced.get("born"), introduced.get("pass", 0)) != (state["born"], passes):
                 return False
+            if end and introduced["user"] != self._user_id:
+                return False
             segment.end, segment.sealed, segment.ragged = end, sealed or number != newest, ragged
             segment.passes = passes
             found[number] = segment
@@ -206,6 +208,8 @@ class Log:
     def _header(self, found: Frame, segment: Segment) -> None:
         introduced = orjson.loads(found.document)
         born = str(introduced["born"])
+        if introduced["user"] != self._user_id:
+            raise misplaced(self._folder)
         if self.born not in ("", born):
             raise Vanished(self._folder)  # removed, and begun anew
         self.born, segment.passes = born, introduced.get("pass", 0)
@@ -457,6 +461,14 @@ def read_user(folder: str, cipher: Cipher = PLAIN) -> str | None:
     """Return the id that a user's folder names, if a head checks."""
     header = read_header(folder, cipher)
     return None if header is None else header.user_id
+
+
+def misplaced(folder: str) -> StoreCorruptedError:
+    """Return the error of a folder that lies in the place of another user's."""
+    return StoreCorruptedError(
+        f"{folder} holds the documents of another user; nothing was changed, and nobody is shown them: move the folder "
+        "back to its own place (siltstone verify names it)"
+    )
 
 
 def refused_in(folder: str, user_id: str, cipher: Cipher = PLAIN) -> tuple[set[str], int]:
