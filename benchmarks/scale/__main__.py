@@ -16,6 +16,7 @@ import os
 import platform
 import tempfile
 import time
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,10 @@ from siltstone import TieredMemory
 def one(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """One user with ``--records`` records."""
     store, halves, sessions = folder / "store", folder / "halves.f16", options.records // SESSION
-    found, ids = build(store, options.records, halves)
+    built = folder / "built.json"  # with --folder, what was built before is measured again
+    if not built.exists():
+        built.write_text(json.dumps(build(store, options.records, halves)))
+    found, ids = json.loads(built.read_text())
     found["open"] = fresh("opening", store, "default", sessions) | {"limit_s": 2, "limit_private_mb": 350}
     _show("open", found["open"])
     found["search"] = search(store, halves, options.records)
@@ -108,11 +112,14 @@ def main() -> None:
     parser.add_argument("shape", choices=shapes)
     parser.add_argument("--records", type=int, default=None, help="default: 100,000 for one, 1,000 for many")
     parser.add_argument("--users", type=int, default=1_000)
+    parser.add_argument("--folder", type=Path, help="where the store is to be, and to stay; default: a temporary one")
     parser.add_argument("--out", type=Path, help="write the figures there as JSON")
     options = parser.parse_args()
     options.records = options.records or {"one": 100_000, "many": 1_000, "adds": 0}[options.shape]
     about = machine()
-    with tempfile.TemporaryDirectory(prefix="siltstone-scale-") as folder:
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
+    with nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory() as folder:
         found = {"shape": options.shape, "records": options.records, "users": options.users, "machine": about}
         found |= shapes[options.shape](Path(folder), options)
     if options.out:

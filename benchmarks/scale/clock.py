@@ -48,6 +48,6 @@ def fresh(function: str, *args: object) -> dict[str, Any]:
     """Return what a function of ``fresh.py`` returns in a process of its own."""
     script = Path(__file__).with_name("fresh.py")
     call = [sys.executable, str(script), function, *map(str, args)]
-    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

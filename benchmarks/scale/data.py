@@ -117,7 +117,7 @@ class Known:
 
     def __init__(self) -> None:
         self._vectors: dict[str, Floats] = {}
-        self._others = Vectors().of(10**9, 1)
+        self._other = np.full(DIM, DIM**-0.5, np.float32)
 
     def learn(self, sessions: Sequence[Session]) -> None:
         """Know the texts of some sessions, and no others."""
@@ -127,10 +127,10 @@ class Known:
         self._vectors[text] = vector
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        return np.stack([self._vectors.get(text, self._others[0]) for text in texts])
+        return np.stack([self._vectors.get(text, self._other) for text in texts])
 
     def embed_query(self, text: str) -> Floats:
-        return self._vectors.get(text, self._others[0])
+        return self._vectors.get(text, self._other)
 
 
 def _unit(rows: Floats) -> Floats:

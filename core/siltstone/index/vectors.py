@@ -232,15 +232,14 @@ class Vectors:
         top = int(rows.max())
         for part in parts:
             here = rows[part.start : part.end]
-            selected = np.zeros(len(here), np.bool_)
-            inside = slice(None) if top < len(allowed) else here < len(allowed)  # rows written since are not in view
-            selected[inside] = allowed[here[inside]]
-            k = min(most, int(np.count_nonzero(selected)))
+            if top < len(allowed):
+                selected = allowed[here]
+            else:  # rows written since are not in view
+                selected = np.append(allowed, False)[np.minimum(here, len(allowed))]
+            count = int(np.count_nonzero(selected))
+            k = min(most, count)
             if k:
-                bitmap = np.packbits(selected, bitorder="little")
-                selector: Any = faiss.IDSelectorBitmap  # FAISS's own types do not know its keyword arguments
-                parameters: Any = faiss.RaBitQSearchParameters
-                some = None if selected.all() else parameters(sel=selector(bitmap))
+                some = None if count == len(here) else _only(selected)
                 scores, positions = part.index.search(query[None], k, params=some)
                 found.append(here[positions[0][positions[0] >= 0]])
                 near.append(scores[0][positions[0] >= 0])
@@ -254,6 +253,13 @@ def _all_of(index: Any, query: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return positions in the index and their cosines, of all that it holds."""
     _, cosines, positions = index.range_search(query[None], -2.0)
     return positions, cosines
+
+
+def _only(selected: Bools) -> Any:
+    """Return the parameters of a search among the selected positions."""
+    selector: Any = faiss.IDSelectorBitmap  # FAISS's own types do not know its keyword arguments
+    parameters: Any = faiss.RaBitQSearchParameters
+    return parameters(sel=selector(np.packbits(selected, bitorder="little")))
 
 
 def _put(out: Floats, rows: Rows, positions: npt.NDArray[np.int64], cosines: Floats) -> None:
