@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
@@ -17,7 +18,7 @@ from items import asked, known, said, space
 from siltstone.cli import main
 from siltstone.errors import BackendUnavailableError, ConfigurationError, NotFoundError, StoreCorruptedError
 from siltstone.protocols import Refusal, Where
-from siltstone.stores.files import manifest
+from siltstone.stores.files import manifest, storefile
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import audit, backup, restore, verify
 from writers import PROCESSES, add_without_end, back_up_until, restore_until
@@ -284,8 +285,9 @@ def test_a_store_that_was_open_ends_a_killed_restore(act: str, tmp_path: Path) -
     store, reader = FolderStore(folder), FolderStore(folder, read_only=True)
     store.commit("u", [known("f", "one")])
     assert len(list(reader.scan("u", Where()))) == 1
-    shutil.copytree(folder, tmp_path / "restored")
-    (tmp_path / "restored").rename(folder / "restored")
+    shutil.copytree(folder, tmp_path / "copy")
+    (tmp_path / "copy").rename(folder / "restoring")
+    storefile.write(str(folder), dataclasses.replace(storefile.read(str(folder)), restoring=True))
     (folder / "trash").mkdir()
     (folder / "users").rename(folder / "trash" / "0000")
     for user in ("u", "another"):
@@ -298,7 +300,7 @@ def test_a_store_that_was_open_ends_a_killed_restore(act: str, tmp_path: Path) -
     else:
         store.commit("u", [known("g", "two")])
         store.commit("v", [known("h", "three", user="v")])
-    assert not (folder / "restored").exists()
+    assert not (folder / "restoring").exists()
     store.close()
     again = FolderStore(folder)
     texts = [record.text for user in ("u", "v") for record in again.scan(user, Where())]

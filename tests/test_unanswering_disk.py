@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sys
@@ -14,7 +15,7 @@ from items import known
 from siltstone.errors import BackendUnavailableError, SiltstoneError
 from siltstone.protocols import Where
 from siltstone.stores import quarantine
-from siltstone.stores.files import disk
+from siltstone.stores.files import disk, storefile
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import backup, restore, verify
 
@@ -78,8 +79,9 @@ def test_a_failed_backup_leaves_the_one_before(store: Path) -> None:
 
 def test_a_restore_that_cannot_be_looked_at_is_not_thrown_away(store: Path) -> None:
     """What waits for its place is still there when the disk answers again, and goes there."""
-    done = store / "restored"
-    shutil.copytree(store, done)
+    shutil.copytree(store, store.with_name("copy"))
+    done = store.with_name("copy").rename(store / "restoring")
+    storefile.write(str(store), dataclasses.replace(storefile.read(str(store)), restoring=True))
     aside = unanswering(done / "users")
     with pytest.raises(BackendUnavailableError):
         FolderStore(store)

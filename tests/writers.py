@@ -15,6 +15,7 @@ from typing import Any
 
 from items import said
 from siltstone import Message, Settings, TieredMemory
+from siltstone.protocols import Refusal
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
 from siltstone.testing import HashEmbedder, WordCounter
@@ -135,3 +136,50 @@ def compact_until(folder: Path, step: int, history: int, segment_size: int) -> N
     store.messages("u", "s")
     die_at(step)
     store.compact()
+
+
+def restore_and_count(source: Path, folder: Path, key: bytes | None, told: Connection) -> None:
+    """Restore a backup, and tell how many moments before and after changes on disk it had."""
+    count = 0
+
+    def see(event: str, args: tuple[object, ...]) -> None:
+        nonlocal count
+        count += event == "siltstone.disk"
+
+    sys.addaudithook(see)
+    restore(source, folder, key=key)
+    told.send(count)
+
+
+def restore_until_count(source: Path, folder: Path, key: bytes | None, at: int | str) -> None:
+    """Restore a backup, and die at a moment, by its number or as the old ``users/`` has gone."""
+
+    def die(event: str, args: tuple[object, ...]) -> None:
+        if event == "siltstone.disk" and args[0] == "after rename" and f"{os.sep}trash{os.sep}" in str(args[1]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if isinstance(at, int):
+        die_at(at)
+    else:
+        sys.addaudithook(die)
+    restore(source, folder, key=key)
+
+
+def write_and_forget(folder: Path, key: bytes | None, seed: int, pipe: Connection) -> None:
+    """Add messages and forget some until told to stop; then send when each was added, and what was forgotten."""
+    store = FolderStore(folder, key=key, durability="os")
+    added: dict[str, float] = {}
+    forgotten: dict[str, str] = {}
+    n = 0
+    while not pipe.poll():
+        id, text, session = f"{seed}x{n}", f"canary {seed} {n}", f"{seed}x"
+        store.commit("u", [said(id, text, session=session)])
+        added[id] = time.time()
+        if n % 4 == 3:
+            gone = f"{seed}x{n - 2}"
+            store.remove("u", [gone], transcripts=[Refusal(session, gone, f"canary {seed} {n - 2}")])
+            forgotten[gone] = f"canary {seed} {n - 2}"
+        if n == 8:
+            pipe.send("ready")
+        n += 1
+    pipe.send((added, forgotten))

@@ -23,7 +23,7 @@ import gc
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from threading import Lock, Thread
 from typing import Final, Literal, TypeVar
@@ -42,11 +42,12 @@ from ..errors import (
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from . import quarantine
+from .erasure import TRASH, erasure, refused_there
 from .files import auditfile, disk, layout, mounts, removed, restored, storefile
 from .files.auditfile import Deed
 from .files.cipher import Keys
 from .files.lock import LOCK_TIMEOUT, FileLock
-from .files.log import Vanished, misplaced, read_header, read_user, refused_in
+from .files.log import Vanished, misplaced, read_user
 from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
 from .migrations.run import migrate
@@ -107,22 +108,26 @@ class FolderStore(ReadingStore):
         if not read_only:
             mounts.check(self._root)
         if keys is None:
-            _finish_restore(self._root, key, read_only=read_only, timeout=lock_timeout)
             keys = _prepare(self._root, key, create=create and not read_only, timeout=lock_timeout)
         self._keys = keys
         self._rules = Rules(
             self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
         )
-        before = storefile.document(self._root)["format"]
-        migrate(self._root, writable=not read_only, lock_timeout=lock_timeout)
-        self._trash = os.path.join(self._root, "trash")
+        self._trash = os.path.join(self._root, TRASH)
         self._left: list[SiltstoneError] = []
         self._delayed: dict[str, str] = {}
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None
-        self._settings()  # raises what is wrong with it
+        if restored.is_pending(self._root):
+            self._end_restore()
+        before = storefile.document(self._root)["format"]
+        migrate(self._root, writable=not read_only, lock_timeout=lock_timeout)
+        self._settled()  # raises what is wrong with it
         if not read_only:
             if before != FORMAT:
                 self._note_migration(before)
+            restored.sweep(self._root)
+            if not disk.exists(os.path.join(self._root, auditfile.NAME)) and not any(self.user_folders()):
+                auditfile.append(self._root, [], self._keys, durable=True, timeout=lock_timeout)  # killed when made
             self._empty_trash()
             self._finish_removals()
         _stores.add(self)
@@ -141,14 +146,16 @@ class FolderStore(ReadingStore):
         space: Fingerprint | None = None,
     ) -> Commit:
         """Write all items or none; on disk when it returns."""
-        store = self._settings()
         self._may_write()
         if not puts:
             return Commit(self.revision(user_id))
-        if any(put.vector is not None for put in puts):
-            same_space(store.fingerprint, space)
-        dim = store.fingerprint.dim if store.fingerprint else None
-        return self._writing(user_id, lambda user: user.commit(puts, expect, store.space, dim))
+
+        def commit(user: UserStore, store: StoreFile) -> Commit:
+            if any(put.vector is not None for put in puts):
+                same_space(store.fingerprint, space)
+            return user.commit(puts, expect, store.space, store.fingerprint.dim if store.fingerprint else None)
+
+        return self._writing(user_id, commit)
 
     def remove(
         self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
@@ -158,18 +165,22 @@ class FolderStore(ReadingStore):
         Each segment of documents that holds one of them is written anew, and the numbers of all vectors are looked
         at: O(bytes of those segments + vectors), however many items they are.
         """
-        store = self._settings()
+        self._settled()
         self._may_write()
         homeless: list[str] = []
         if transcripts or (not everything and self._exists(user_id)):
             chosen = () if everything else ids
             try:
-                self._writing(user_id, lambda user: user.remove(chosen, transcripts, store.space))
+                self._writing(
+                    user_id, lambda user, store: user.remove(chosen, transcripts, store.space, erased=everything)
+                )
             except BackendUnavailableError:
                 if not everything:
                     raise
-                homeless = Refusals(store.user_key(user_id)).hashes(transcripts)  # a full disk: its own words make room
-        moved = self._remove_user(user_id, store, homeless) if everything else None
+                secret = self._settled().user_key(user_id)
+                homeless = Refusals(secret).hashes(transcripts)  # a full disk: its own words make room
+        moved = self._remove_user(user_id, homeless) if everything else None
+        restored.sweep(self._root)
         self._empty_trash({} if moved is None else {moved: user_id})
         if self._delayed:
             self._finish_removals()
@@ -182,19 +193,36 @@ class FolderStore(ReadingStore):
 
     def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:
         """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
-        secret = self._settings().user_key(user_id)
+        secret = self._settled().user_key(user_id)
         return tuple(refused_of(self._table(user_id), puts, Refusals(secret)))
 
     def remove_again(self, user_id: str, ids: Sequence[str], hashes: Iterable[str]) -> int:
         """Remove what was removed before from another copy of the store; return how many items were there still."""
         self._may_write()
-        space = self._settings().space
-        return self._writing(user_id, lambda user: user.remove(ids, (), space, hashes=hashes))
+        return self._writing(user_id, lambda user, store: user.remove(ids, (), store.space, hashes=hashes))
+
+    def refusing(self, user_id: str) -> set[str]:
+        """Return the hashes of all that a user's store refuses."""
+        return set(self._table(user_id).refused)
+
+    def remove_refused(self, user_id: str, hashes: Set[str], still: Callable[[list[str]], Set[str]]) -> int:
+        """Remove what another copy of the store refuses; return how many items were there.
+
+        ``still``: which of some ids that copy has, all the same: of two messages that say the same, one was forgotten.
+        """
+        refusals = Refusals(self._settled().user_key(user_id))
+        ids = [put.id for put in self._as_copied(user_id) if refusals.refuses(set(hashes), put, new=True)]
+        there = still(ids)
+        return self.remove_again(user_id, [id for id in ids if id not in there], hashes)
+
+    def _as_copied(self, user_id: str) -> Iterator[Put]:
+        for *_, newest in self.items(user_id):
+            yield Put(newest.record, newest.message, supplied_id=newest.supplied_id, restores=True)
 
     @property
     def settings(self) -> StoreFile:
         """What ``STORE`` says now."""
-        return self._settings()
+        return self._settled()
 
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""
@@ -211,33 +239,37 @@ class FolderStore(ReadingStore):
         self, user_id: str, records: Sequence[Record], vectors: Floats, *, space: Fingerprint | None = None
     ) -> int:
         """Attach vectors to records whose text is still the same; return how many were attached."""
-        store = self._settings()
         self._may_write()
-        same_space(store.fingerprint, space)
-        if not self._exists(user_id):
-            return 0
-        dim = store.fingerprint.dim if store.fingerprint else None
-        return self._writing(
-            user_id,
-            lambda user: user.put_vectors(
+
+        def attach(user: UserStore, store: StoreFile) -> int:
+            same_space(store.fingerprint, space)
+            dim = store.fingerprint.dim if store.fingerprint else None
+            return user.put_vectors(
                 lambda table, known: self._matched(table, records, vectors, dim or known), store.space
-            ),
-        )
+            )
+
+        same_space(self._settled().fingerprint, space)
+        return self._writing(user_id, attach) if self._exists(user_id) else 0
 
     def fingerprint(self) -> Fingerprint | None:
         """Return the embedding space that the store was written with, if any yet, as it is on disk now."""
-        return self._settings().fingerprint
+        return self._settled().fingerprint
 
     def set_fingerprint(self, fingerprint: Fingerprint) -> None:
         """Record the embedding space. One of another space than the present one drops every vector."""
         self._may_write()
-        with FileLock(os.path.join(self._root, "LOCK")).held(self._rules.lock_timeout):
-            store = self._settings()
-            same = store.fingerprint is None or store.fingerprint.same_space(fingerprint)
-            changed = dataclasses.replace(
-                store, fingerprint=fingerprint, space=store.space if same else store.space + 1, damaged=False
-            )
-            storefile.write(self._root, changed, self._keys)
+        while True:
+            self._settled()
+            with FileLock(os.path.join(self._root, "LOCK")).held(self._rules.lock_timeout):
+                store = self._settings()
+                if store.restoring:  # since a moment ago
+                    continue
+                same = store.fingerprint is None or store.fingerprint.same_space(fingerprint)
+                changed = dataclasses.replace(
+                    store, fingerprint=fingerprint, space=store.space if same else store.space + 1, damaged=False
+                )
+                storefile.write(self._root, changed, self._keys)
+                break
         if not same:
             for folder in self.user_folders():
                 drop_older(folder, changed.space)
@@ -249,12 +281,12 @@ class FolderStore(ReadingStore):
         itself where it is much; others read and write meanwhile.
         """
         self._may_write()
-        store = self._settings()
         before = after = 0
         for name in [user_id] if user_id is not None else list(self.users()):
             if self._exists(name):
                 before += sum(self.stats(name).bytes.values())
                 try:
+                    store = self._settled()
                     self._user(name, store).compact(store.space, whole=True)
                 except (Vanished, FileNotFoundError):  # removed meanwhile
                     self._drop(name)
@@ -297,41 +329,34 @@ class FolderStore(ReadingStore):
     def reseal(self, user_id: str) -> bool:
         """Write everything of a user anew under a fresh key, and destroy the old one; false if none was due."""
         self._may_write()
-        space = self._settings().space
-        return self._exists(user_id) and self._writing(user_id, lambda user: user.reseal(space))
+        self._settled()
+        return self._exists(user_id) and self._writing(user_id, lambda user, store: user.reseal(store.space))
 
     # --- users
 
     def _table(self, user_id: str) -> Table:
         while True:
-            store = self._settings()
-            if self._exists(user_id):
-                try:
+            store = self._settled()
+            try:
+                if self._exists(user_id):
                     return self._user(user_id, store).current(store.space)
-                except Vanished:
-                    self._drop(user_id)
-            if not self._finish_restore() and not self._exists(user_id):  # again: it may have come between
+            except FileNotFoundError:
+                self._drop(user_id)
+                if disk.is_folder(self._folder(user_id)):
+                    continue  # it was written anew while we read
+            except Vanished:
+                self._drop(user_id)
+            if self._settled() is store:  # else a restore brought others
                 return Table.empty(user_id)
 
-    def _finish_restore(self) -> bool:
-        """Bring a restore to its end that was killed while this store was open; return whether there was one."""
-        if not restored.is_pending(self._root):
-            return False
-        if not self._rules.writable:
-            raise _unfinished(self._root)
-        with restored.quiet(self._root, self._rules.lock_timeout):
-            restored.finish(self._root, self._keys)
-        return True
-
-    def _writing(self, user_id: str, act: Callable[[UserStore], _T]) -> _T:
-        """Do something to a user's store, anew when another process removed it meanwhile."""
+    def _writing(self, user_id: str, act: Callable[[UserStore, StoreFile], _T]) -> _T:
+        """Do something to a user's store, anew when another process removed or replaced it meanwhile."""
         while True:
-            if not disk.is_folder(folder := self._folder(user_id)):
-                self._finish_restore()  # which would put another one in its place
-                disk.make_folder(folder)
-            user = self._user(user_id, self._settings())
+            store = self._settled()
             try:
-                done = act(user)
+                disk.make_folder(self._folder(user_id))
+                user = self._user(user_id, store)
+                done = act(user, store)
                 if user.is_due() or user.is_wasteful():
                     self._tend(user)
                 return done
@@ -342,12 +367,14 @@ class FolderStore(ReadingStore):
         with self._guard:
             user = self._users.get(user_id)
             if user is None:
+                folder = store.user_folder(self._root, user_id)
                 user = UserStore(
-                    self._folder(user_id),
+                    folder,
                     user_id,
                     self._rules,
                     store.user_key(user_id),
-                    lambda: self._refused_in_trash(user_id),
+                    lambda: refused_there(self._root, folder, user_id, self._keys),
+                    lambda: self._settings().restoring,
                 )
                 self._users[user_id] = user
                 if len(self._users) > _OPEN_USERS:
@@ -389,43 +416,33 @@ class FolderStore(ReadingStore):
 
     def user_folders(self) -> Iterator[str]:
         """Yield the folders of all users, readable or not."""
-        self._finish_restore()
+        self._settled()
         return layout.user_folders(self._root)
 
-    def _remove_user(self, user_id: str, store: StoreFile, refused: Sequence[str]) -> str | None:
+    def _remove_user(self, user_id: str, refused: Sequence[str]) -> str | None:
         """Move a user's folder out of sight, to be deleted from there; return its name in the trash.
 
         ``refused``: hashes for which there was no room in it.
         """
-        folder = self._folder(user_id)
-        if not disk.is_folder(folder):
-            return None
-        if self._read_user(folder, anywhere=True) not in (None, user_id):
-            raise misplaced(folder)
-        disk.make_folder(self._trash)
-        name = f"{os.path.basename(folder)}.{secrets.token_hex(4)}"
-        try:
-            with self._user(user_id, store).held(store.space):
-                quarantine.forget(self._root, os.path.basename(folder))
-                disk.rename(folder, os.path.join(self._trash, name))
-                if refused:
-                    gone = os.path.join(self._trash, name)
-                    removed.shrink(gone, self._keys.cipher(gone, removed=True), refused)
-        except (Vanished, FileNotFoundError):
-            pass  # another process was faster
-        self._drop(user_id)
-        return name
-
-    def _refused_in_trash(self, user_id: str) -> set[str]:
-        """Return what removed folders of a user refuse that has not gone over to a new one yet."""
-        refused: set[str] = set()
-        mine = os.path.basename(self._folder(user_id)) + "."
-        for name in disk.names(self._trash, missing_ok=True):
-            if name.startswith(mine):
-                folder = os.path.join(self._trash, name)
-                with suppress(Vanished, FileNotFoundError, StoreCorruptedError):  # what is gone has gone over before
-                    refused |= refused_in(folder, user_id, self._keys.cipher(folder, removed=True))[0]
-        return refused
+        folder, name = self._folder(user_id), None
+        while True:
+            store = self._settled()
+            if not disk.is_folder(folder):
+                return name
+            if self._read_user(folder, anywhere=True) not in (None, user_id):
+                raise misplaced(folder)
+            name = f"{os.path.basename(folder)}.{secrets.token_hex(4)}"
+            gone = os.path.join(self._trash, name)
+            with suppress(Vanished, FileNotFoundError):  # by us, or by one who was faster
+                disk.make_folder(self._trash)
+                with self._user(user_id, store).held(store.space):
+                    quarantine.forget(self._root, os.path.basename(folder))
+                    disk.rename(folder, gone)
+                    if refused:
+                        removed.shrink(gone, self._keys.cipher(gone, removed=True), refused)
+            self._drop(user_id)
+            if self._settled() is store:
+                return name
 
     def _empty_trash(self, known: Mapping[str, str] | None = None) -> None:
         """Delete removed users; note what is left.
@@ -453,36 +470,23 @@ class FolderStore(ReadingStore):
         auditfile.append_locked(self._root, [deed], self._keys, durable=True, timeout=self._rules.lock_timeout)
 
     def _note_erasure(self, folder: str, user_id: str | None) -> None:
-        cipher = self._keys.cipher(folder, removed=True)
-        header, refused, documents = None, set[str](), 0
+        deed = erasure(folder, self._keys, user_id)
+        if deed is None:
+            return
         try:
-            header = read_header(folder, cipher)
-            user_id = header.user_id if header is not None else user_id
-            if user_id is None:
-                return
-            refused, documents = refused_in(folder, user_id, cipher)
-        except (Vanished, FileNotFoundError):
-            return  # another process deletes it, and has done this before
-        except StoreCorruptedError:  # its key is gone
-            if user_id is None:
-                return  # destroyed, which comes after this
-        deed = Deed(
-            "erase",
-            user_id=user_id,
-            hashes=tuple(sorted(refused)),
-            counts={"documents": documents},
-            key=auditfile.key_of("" if header is None else header.born, os.path.basename(folder)),
-        )
-        try:
-            self._keep_of_removed(user_id, refused, deed)
+            self._keep_of_removed(deed)
         except BackendUnavailableError:
-            removed.shrink(folder, cipher)  # a full disk: it needs room to get room
-            self._keep_of_removed(user_id, refused, deed)
+            removed.shrink(folder, self._keys.cipher(folder, removed=True))  # a full disk: it needs room to get room
+            self._keep_of_removed(deed)
 
-    def _keep_of_removed(self, user_id: str, refused: set[str], deed: Deed) -> None:
+    def _keep_of_removed(self, deed: Deed) -> None:
+        """Let the user's new folder refuse what the removed one did, and the audit name what it does not yet."""
+        assert deed.user_id is not None
+        refused = deed.hashes
         if refused:
-            space = self._settings().space
-            self._writing(user_id, lambda user: user.remove((), (), space, hashes=refused))
+            self._writing(deed.user_id, lambda user, store: user.remove((), (), store.space, hashes=refused))
+            named = auditfile.refusals(self._root, self._keys).get(deed.user_id, set())
+            deed = dataclasses.replace(deed, hashes=tuple(hash for hash in refused if hash not in named))
         rules = self._rules
         auditfile.append_locked(self._root, [deed], self._keys, durable=rules.durable, timeout=rules.lock_timeout)
 
@@ -491,7 +495,7 @@ class FolderStore(ReadingStore):
 
         What fails is that user's: the others go on. ``stats`` tells it, and the next removal or open tries again.
         """
-        store = self._settings()
+        store = self._settled()
         marks = os.path.join(self._root, UNFINISHED)
         self._delayed = {}
         for name in disk.names(marks, missing_ok=True):
@@ -510,6 +514,22 @@ class FolderStore(ReadingStore):
                 self._delayed[mark] = why
 
     # --- settings
+
+    def _settled(self) -> StoreFile:
+        """Return what ``STORE`` says once no restore is under way; the end of a killed one is made up for.
+
+        Not under the lock of a user, which that needs: whoever has one looks at ``restoring``, and begins anew.
+        """
+        while (store := self._settings()).restoring:
+            self._end_restore()
+        return store
+
+    def _end_restore(self) -> None:
+        if self._rules.writable:
+            restored.end(self._root, self._keys, self._rules.lock_timeout)
+            self._empty_trash()
+        else:
+            restored.wait(self._root, self._rules.lock_timeout)
 
     def _settings(self) -> StoreFile:
         """Return what ``STORE`` says now: one system call while it is the file that was read last."""
@@ -533,24 +553,6 @@ class FolderStore(ReadingStore):
         self._guard = Lock()
         self._users = OrderedDict()
         self._keeper = None
-
-
-def _finish_restore(root: str, key: bytes | str | None, *, read_only: bool, timeout: float) -> None:
-    """Bring a restore to its end whose process was killed."""
-    if not restored.is_pending(root):
-        return
-    if read_only:
-        raise _unfinished(root)
-    with restored.quiet(root, timeout):
-        done = os.path.join(root, restored.FOLDER)
-        sealed = "sealed" in storefile.document(done) if storefile.exists(done) else None
-        restored.finish(root, storefile.unlock(root, key, sealed=sealed, lock_timeout=timeout))
-
-
-def _unfinished(root: str) -> BackendUnavailableError:
-    return BackendUnavailableError(
-        f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
-    )
 
 
 def _prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float) -> Keys:

@@ -32,7 +32,7 @@ from .files.pinned import Pinned
 from .files.storefile import StoreFile
 from .files.vectorfile import blank, listed
 from .folder import FolderStore
-from .verify import Whole, look_at_files, look_at_user, pinned_all, refusals
+from .verify import Whole, look_at_files, look_at_user, pinned_all
 
 _USER: Final = re.compile(rb'"user":("(?:[^"\\]|\\.)*")')
 
@@ -48,7 +48,7 @@ def mend(
         keys = storefile.unlock(root, key, lock_timeout=timeout)
         kept = _mend_audit(root, keys)
     FolderStore(root, create=False, lock_timeout=timeout, key=key).close()  # ends removals, restores and migrations
-    whole = Whole(root, keys, storefile.read(root, keys), refusals(root, keys))
+    whole = Whole(root, keys, storefile.read(root, keys), auditfile.refusals(root, keys))
     candidates = [*whole.refused, *([] if user_id is None else [user_id])]
     folders = [os.path.relpath(folder, root) for folder in user_folders(root)]
     mended = 0

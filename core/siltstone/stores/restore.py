@@ -1,14 +1,14 @@
 """Putting a backup in the place of a store, without what was forgotten since it was taken.
 
-``restoring/`` is filled, checked, and rid of what was forgotten; once it is whole its name is ``restored/``. From then
-on the restore has happened, and ``files.restored`` moves the parts to their places, after a kill at the next open. The
-folder of each user begins a new life, so that processes that had the old one open read it anew.
+``restoring/`` is filled, checked, and rid of what was forgotten; once it is whole ``files.restored`` lets it take the
+place of the store. The folder of each user begins a new life, so that processes that had the old one open read it anew.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Collection
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -25,25 +25,23 @@ from .files.cipher import Cipher, Keys
 from .files.codec import time_of
 from .files.disk import File
 from .files.frames import Damage, frame, parse
-from .files.lock import FileLock
 from .files.manifest import Copy, Entry, Origin
 from .files.pinned import pin
 from .folder import FolderStore
+from .forgotten import Replay, lacking
 
-_BUILDING: Final = "restoring"
-_BESIDE: Final = frozenset(("LOCK", "KEYS", "quarantine", _BUILDING))
+_BESIDE: Final = frozenset(("LOCK", "KEYS", "quarantine", restored.FOLDER))
 """What may lie where there is no store."""
 _HEAD: Final = 1 << 16
+_BEFORE: Final = "before"
+"""Where the audit that the backup holds lies meanwhile."""
 
 
 @dataclass
 class _Outcome:
-    """What a restore has done so far: users copied, by folder; deeds done again, by key; what that removed."""
+    """What has been copied: how far the audit was written by then, by user's folder; whom no key opens."""
 
     copied: dict[str, int] = field(default_factory=dict)
-    again: set[int] = field(default_factory=set)
-    forgotten: int = 0
-    erased: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
 
 
@@ -58,28 +56,39 @@ def put_back(
     _check_kind(root, origin)
     keys = storefile.unlock(root, key, sealed=origin.sealed, lock_timeout=timeout)
     knew = _check_place(root, origin, keys)
-    building = os.path.join(root, _BUILDING)
-    disk.make_folder(building)
-    with FileLock(os.path.join(building, "GUARD")).held(timeout):
-        with restored.quiet(root, timeout):
-            restored.finish(root, keys)
-        _clear(building)
+    if restored.is_pending(root):
+        restored.end(root, keys, timeout)
+    if knew == "store":  # removals and erasures that were killed come to their end
+        with suppress(StoreCorruptedError):  # damage is what a restore is for
+            FolderStore(root, keys=keys, lock_timeout=timeout).close()
+    with restored.building(root, timeout) as building:
         outcome = _copy(source, building, keys, progress)
-        before = {deed.key: start for start, deed in auditfile.placed(os.path.join(building, "before"), keys)}
+        known = {deed.key: start for start, deed in auditfile.placed(os.path.join(building, _BEFORE), keys)}
+        replay = Replay(root, building, keys, outcome.copied, known)
+        replay.run()
+        if knew == "store":
+            replay.compare(timeout)
         while True:
-            _do_again(building, keys, _since(root, keys, before, outcome), outcome)
+            replay.run()
             with restored.quiet(root, timeout):  # no forget comes to its end meanwhile
-                if _since(root, keys, before, outcome):
+                if replay.run():
                     continue
                 with closing(FolderStore(building, read_only=True, keys=keys)) as copied:
                     users = len(list(copied.users()))
+                knew = _in_part(root, keys, known) or knew
                 _write_audit(building, keys, origin.at, users)
-                disk.rename(building, os.path.join(root, restored.FOLDER))
-                restored.finish(root, keys)
+                restored.switch(root, keys)
                 break
     FolderStore(root, keys=keys, lock_timeout=timeout).close()  # empties the trash
-    erased, unreadable = tuple(sorted(outcome.erased)), tuple(outcome.unreadable)
-    return RestoreReport(source, root, time_of(origin.at), users, outcome.forgotten, erased, unreadable, knew)
+    unreadable = tuple(folder for folder in outcome.unreadable if disk.exists(os.path.join(root, "users", folder)))
+    erased = tuple(sorted(replay.erased))
+    return RestoreReport(source, root, time_of(origin.at), users, replay.forgotten, erased, unreadable, knew)
+
+
+def _in_part(root: str, keys: Keys, known: Collection[int]) -> str:
+    """Return ``part`` where lines of the audit have been lost since the backup, as a repair has noted."""
+    since = (deed for deed in auditfile.read(root, keys) if deed.key not in known)
+    return "part" if any(deed.action == "repair" and deed.counts.get("lost") for deed in since) else ""
 
 
 def _check_kind(root: str, origin: Origin) -> None:
@@ -108,11 +117,12 @@ def _check_place(root: str, origin: Origin, keys: Keys) -> str:
     if storefile.exists(root):
         with suppress(StoreCorruptedError):  # the audit names it too
             knew, found = "store", storefile.read(root, keys).identity
-    if found is None and restored.is_pending(root):
-        found = storefile.read(os.path.join(root, restored.FOLDER), keys).identity
     if found != origin.store:
         raise _elsewhere(root)
-    if any(isinstance(piece, Damage) for piece in auditfile.pieces(root, keys)):
+    pieces = list(auditfile.pieces(root, keys))
+    if not pieces:
+        raise lacking(root)
+    if any(isinstance(piece, Damage) for piece in pieces):
         raise StoreCorruptedError(
             f"{root}/{auditfile.NAME} is damaged, so that what was forgotten since the backup is not known in full; "
             f"nothing was changed: siltstone verify --repair --store {root} sets the damaged lines aside"
@@ -120,24 +130,15 @@ def _check_place(root: str, origin: Origin, keys: Keys) -> str:
     return knew
 
 
-def _clear(building: str) -> None:
-    """Remove what a killed restore left."""
-    for name in disk.names(building):
-        path = os.path.join(building, name)
-        if disk.is_folder(path):
-            disk.remove_tree(path)
-        elif name != "GUARD":
-            disk.unlink(path)
-
-
 def _copy(source: str, building: str, keys: Keys, progress: Progress | None) -> _Outcome:
     """Bring all files of the backup; each user's begin a new life."""
     outcome = _Outcome()
+    disk.make_folder(os.path.join(building, "users"))  # of a backup without users, too
     entries = sum(1 for _ in manifest.read(source))
     for done, entry in enumerate(manifest.read(source), 1):
         for copy in entry.copies:
             if copy.name == auditfile.NAME:
-                _bring(source, copy, os.path.join(building, "before", copy.name))
+                _bring(source, copy, os.path.join(building, _BEFORE, copy.name))
             elif not entry.folder:
                 _bring(source, copy, os.path.join(building, copy.name))
         if entry.folder:
@@ -200,39 +201,8 @@ def _bring(source: str, copy: Copy, path: str, head: bytes = b"", skip: int = 0)
     disk.sync_folder(os.path.dirname(path))
 
 
-def _since(root: str, keys: Keys, before: dict[int, int], outcome: _Outcome) -> list[Deed]:
-    """Return what was forgotten after its user had been copied and has not been done again yet."""
-    store = storefile.read(os.path.join(root, _BUILDING), keys)
-    since = []
-    for deed in auditfile.read(root, keys):
-        if deed.user_id is None or deed.action not in ("forget", "erase") or deed.key in outcome.again:
-            continue
-        audited = outcome.copied.get(os.path.basename(store.user_folder(root, deed.user_id)), 0)
-        if before.get(deed.key, audited) >= audited:
-            since.append(deed)
-    return since
-
-
-def _do_again(building: str, keys: Keys, deeds: list[Deed], outcome: _Outcome) -> None:
-    """Forget again, and for good, in the copy."""
-    settings = storefile.read(building, keys)
-    for deed in deeds:
-        if deed.action == "erase" and deed.user_id is not None:
-            folder = settings.user_folder(building, deed.user_id)
-            if disk.is_folder(folder):
-                disk.remove_tree(folder)
-                outcome.erased.add(deed.user_id)
-                name = os.path.relpath(folder, os.path.join(building, "users"))
-                outcome.unreadable = [other for other in outcome.unreadable if other != name]
-    with closing(FolderStore(building, create=False, keys=keys)) as store:
-        for deed in deeds:
-            assert deed.user_id is not None
-            outcome.forgotten += store.remove_again(deed.user_id, deed.ids, deed.hashes)
-            outcome.again.add(deed.key)
-
-
 def _write_audit(building: str, keys: Keys, at: int, users: int) -> None:
     """Make the audit that goes along: what the backup knew, and the restore itself."""
     disk.unlink(os.path.join(building, auditfile.NAME))  # what was forgotten again stands in the store's own
-    known = [deed for _, deed in auditfile.placed(os.path.join(building, "before"), keys)]
+    known = [deed for _, deed in auditfile.placed(os.path.join(building, _BEFORE), keys)]
     auditfile.append(building, [*known, Deed("restore", counts={"users": users, "taken_at": at})], keys)

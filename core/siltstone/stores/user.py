@@ -54,14 +54,25 @@ class Removal:
 class UserStore(Rewriting):
     """A user's documents, vectors and indexes, shared by all threads of a process and kept abreast of others."""
 
-    def __init__(self, folder: str, user_id: str, rules: Rules, key: bytes, left: Callable[[], set[str]]) -> None:
-        """``key`` hashes what is refused; ``left`` gives what removed folders of the user refuse while they exist."""
+    def __init__(
+        self,
+        folder: str,
+        user_id: str,
+        rules: Rules,
+        key: bytes,
+        left: Callable[[], set[str]],
+        restoring: Callable[[], bool],
+    ) -> None:
+        """``key`` hashes what is refused; ``left`` gives what removed folders of the user refuse while they exist.
+
+        ``restoring``: whether another store is taking the place of this one.
+        """
         self.folder, self.user_id = folder, user_id
         self._marker = os.path.join(rules.root, UNFINISHED, os.path.basename(folder))
         self._rules = rules
         self._cipher = rules.keys.cipher(folder)
         self._refusals = Refusals(key)
-        self._left = left
+        self._left, self._restoring = left, restoring
         self._lock = FileLock(os.path.join(folder, "LOCK"))
         self._turns = RLock()  # writers of this process
         self._step = RLock()  # whoever brings the table up to date
@@ -274,8 +285,8 @@ class UserStore(Rewriting):
             self._lock.acquire(self._rules.lock_timeout)
             try:
                 yield
-                if not self._lock.is_current:
-                    raise Vanished(self.folder)  # a restore put another one in its place: it was done to the old one
+                if self._restoring() or not self._lock.is_current:
+                    raise Vanished(self.folder)  # a restore puts another one in its place: it was done to the old one
             finally:
                 self._lock.release()
         finally:
@@ -284,6 +295,8 @@ class UserStore(Rewriting):
     @contextmanager
     def _up_to_date(self, space: int) -> Iterator[None]:
         """Under the lock: read what others wrote, mend what they left, and let readers know that this is all."""
+        if self._restoring():
+            raise Vanished(self.folder)
         with self._step:
             self._cipher.ready()
             self._catch_up(space)
@@ -364,11 +377,17 @@ class UserStore(Rewriting):
             self._publish()
 
     def remove(
-        self, ids: Sequence[str], transcripts: Sequence[Refusal], space: int, *, hashes: Iterable[str] = ()
+        self,
+        ids: Sequence[str],
+        transcripts: Sequence[Refusal],
+        space: int,
+        *,
+        hashes: Iterable[str] = (),
+        erased: bool = False,
     ) -> int:
         """Remove items for good: hidden at once, then taken out of every file. Returns how many were there.
 
-        ``hashes``: of what is refused besides.
+        ``hashes``: of what is refused besides. ``erased``: the user goes next, and has a line in the audit then.
         """
         with self._exclusive(space):
             view = self.table.view
@@ -379,11 +398,15 @@ class UserStore(Rewriting):
             if numbers:
                 self._mark()
             if numbers or refused:
-                self._note_removal(numbers, refused, known)
+                number, note = self._note_removal(numbers, refused, known)
                 self._finish()
+                if transcripts and not numbers and not erased:
+                    self._audit(number, note)  # a copy of the store may have what is refused
             return len(known)
 
-    def _note_removal(self, numbers: list[int], hashes: list[str], ids: Sequence[str] = ()) -> None:
+    def _note_removal(
+        self, numbers: list[int], hashes: list[str], ids: Sequence[str] = ()
+    ) -> tuple[int, Mapping[str, Any]]:
         number = self._log.next_number
         note: dict[str, Any] = {"x": numbers, "h": hashes}
         if ids:
@@ -393,6 +416,7 @@ class UserStore(Rewriting):
         with self._step:
             self._hide(number, note)
             self._publish()
+        return number, note
 
     def _finish(self) -> None:
         """Take what was removed out of every file, and write it down in the audit."""

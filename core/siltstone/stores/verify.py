@@ -47,7 +47,7 @@ class UserFound:
 def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progress | None = None) -> VerifyReport:
     """Return what there is to say of a store; see ``upkeep.verify``."""
     store, keys, findings = check_store(root, key)
-    whole = Whole(root, keys, store, refusals(root, keys))
+    whole = Whole(root, keys, store, auditfile.refusals(root, keys))
     folders = [os.path.relpath(folder, root) for folder in user_folders(root)]
     users = documents = vectors = pending = 0
     for done, folder in enumerate(folders, 1):
@@ -133,12 +133,3 @@ def _pinned_quietly(path: str, timeout: float) -> tuple[list[Pinned], list[str]]
 def pinned_all(path: str) -> tuple[list[Pinned], list[str]]:
     """Return a user's files, and the names of those that were never put in their places; needs the user's lock."""
     return pin_user(path), [name for name in disk.names(path) if name.endswith(".new")]
-
-
-def refusals(root: str, keys: Keys) -> Mapping[str, set[str]]:
-    """Return the hashes that the audit names, by user."""
-    refused: dict[str, set[str]] = {}
-    for deed in auditfile.read(root, keys):
-        if deed.user_id is not None:
-            refused.setdefault(deed.user_id, set()).update(deed.hashes)
-    return refused

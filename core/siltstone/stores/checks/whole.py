@@ -19,13 +19,11 @@ from ..files.storefile import StoreFile
 
 QUARANTINE: Final = "quarantine"
 _KNOWN: Final = frozenset((storefile.NAME, auditfile.NAME, "LOCK", "KEYS", "users", "trash", "unfinished", QUARANTINE))
-_RESTORING: Final = "restoring"
 _KEY_FILE: Final = re.compile("MASTER|[0-9a-f]{32}")
 _POINTER: Final = re.compile("KEY")
 _FOREIGN: Final = "it is none of siltstone's files"
 _PASSING: Final = {
     "migration": "copies of a migration",
-    restored.FOLDER: "a restore that has not come to its end",
 }
 
 
@@ -108,6 +106,8 @@ def check_leftovers(root: str) -> Iterator[Finding]:
             yield Finding("cosmetic", name, given_up[name], "removes it")
         elif name in _PASSING:
             yield Finding("cosmetic", name, _PASSING[name], "ends it")
+        elif name == restored.FOLDER:
+            yield from _restoring(root)
         elif name not in _KNOWN:
             yield Finding("cosmetic", name, _FOREIGN)
     for path in layout.strays(root):
@@ -120,9 +120,16 @@ def check_leftovers(root: str) -> Iterator[Finding]:
 
 def abandoned(root: str) -> dict[str, str]:
     """Return what lies in a store that nobody will go on with, by name, and what it is."""
-    left = {_RESTORING: "an unfinished restore"}
-    left |= {name: "it was never put in its place" for name in disk.names(root) if name.endswith(".new")}
-    return {name: what for name, what in left.items() if disk.exists(os.path.join(root, name))}
+    return {name: "it was never put in its place" for name in disk.names(root) if name.endswith(".new")}
+
+
+def _restoring(root: str) -> Iterator[Finding]:
+    """Tell a restore that has happened from one that never will; one at work is nothing to tell."""
+    if restored.is_pending(root):
+        yield Finding("cosmetic", restored.FOLDER, "a restore that has not come to its end", "ends it")
+    elif restored.is_abandoned(root):
+        what = "the copy of a killed restore, which may hold what was forgotten since"
+        yield Finding("exposed", restored.FOLDER, what, "takes it away")
 
 
 def check_modes(root: str) -> Iterator[Finding]:

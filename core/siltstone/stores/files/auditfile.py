@@ -115,6 +115,15 @@ def placed(root: str, keys: Keys = NO_KEYS) -> Iterator[tuple[int, Deed]]:
             yield piece.start, _unpacked(piece)
 
 
+def refusals(root: str, keys: Keys = NO_KEYS) -> dict[str, set[str]]:
+    """Return the hashes of what is refused, by user."""
+    refused: dict[str, set[str]] = {}
+    for deed in read(root, keys):
+        if deed.user_id is not None:
+            refused.setdefault(deed.user_id, set()).update(deed.hashes)
+    return refused
+
+
 def identity(root: str, keys: Keys = NO_KEYS) -> str | None:
     """Return the identity of the store that the file belongs to, or ``None`` where none can be read."""
     for piece in pieces(root, keys):

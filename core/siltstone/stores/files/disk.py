@@ -32,10 +32,12 @@ def _datasync(fd: int) -> None:
 
 @contextmanager
 def step(name: str, path: str) -> Iterator[None]:
-    """Announce a change on disk, and translate what goes wrong with it."""
+    """Announce a change on disk, and translate what goes wrong with it; what is gone is a ``FileNotFoundError``."""
     sys.audit("siltstone.disk", f"before {name}", path)
     try:
         yield
+    except FileNotFoundError:
+        raise
     except OSError as exc:
         raise translated(exc, path) from exc
     sys.audit("siltstone.disk", f"after {name}", path)

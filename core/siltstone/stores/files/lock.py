@@ -76,6 +76,20 @@ class FileLock:
                 return True
             self._let_go()  # the folder was removed and made again meanwhile
 
+    def is_free(self) -> bool:
+        """Return whether nobody holds the lock; nothing is written, and nobody is kept waiting."""
+        try:
+            file = File(self._path)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(file.fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            file.close()
+        return True
+
     @contextmanager
     def held(self, timeout: float) -> Iterator[None]:
         """Hold the lock for the block; see ``acquire``."""

@@ -1,34 +1,125 @@
-"""The end of a restore: a folder ``restored/`` is whole, and its parts go to their places in the store around it.
+"""The switch of a restore: a whole store lies in ``restoring/``, and takes the place of the one around it.
 
-Whoever opens the store for writing does what a killed process left. The folder goes last.
+One file is replaced for it: from the moment that ``STORE`` says ``restoring`` the restore has happened, and every
+process that has the store open knows, for it looks at ``STORE`` in all it does. Whoever comes next moves the parts to
+their places if the one who began was killed. A ``restoring/`` of which ``STORE`` says nothing is a copy that nobody
+reads: it goes as soon as nobody works on it, for it may hold what is forgotten meanwhile.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
-from . import auditfile, disk, storefile
+from ...errors import BackendUnavailableError, StoreLockedError
+from . import auditfile, disk, storefile, twofold
 from .cipher import Keys
 from .layout import user_folders
 from .lock import FileLock
 
-FOLDER: Final = "restored"
+FOLDER: Final = "restoring"
+GUARD: Final = "GUARD"
+"""Lock of whoever fills the folder."""
+_PAUSE: Final = 0.02
+
+
+@contextmanager
+def building(root: str, timeout: float) -> Iterator[str]:
+    """Hold the folder in which a restore is made ready, empty; one restore at a time."""
+    folder = os.path.join(root, FOLDER)
+    lock = FileLock(os.path.join(folder, GUARD))
+    while True:
+        disk.make_folder(folder)
+        with suppress(FileNotFoundError):  # a killed one's was swept away meanwhile
+            lock.acquire(timeout)
+            break
+    try:
+        if is_pending(root):
+            raise StoreLockedError(f"{root} has been restored by another process meanwhile; nothing was changed: retry")
+        _clear(folder)
+        yield folder
+    finally:
+        if not is_pending(root):
+            disk.remove_tree(folder)
+        lock.release()
+
+
+def switch(root: str, keys: Keys) -> None:
+    """Let what lies in ``restoring/`` be the store from now on. Needs ``quiet``, and ``building``."""
+    store = storefile.read(os.path.join(root, FOLDER), keys)
+    storefile.write(root, dataclasses.replace(store, restoring=True, damaged=False), keys)
+    finish(root, keys)
 
 
 def is_pending(root: str) -> bool:
-    """Return whether parts of a restore are not in their places yet. One system call."""
-    return disk.is_folder(os.path.join(root, FOLDER))
+    """Return whether a restore has happened of which parts are not in their places yet."""
+    try:
+        found, _ = twofold.read(os.path.join(root, storefile.NAME))
+    except FileNotFoundError:
+        return False
+    return found is not None and "restoring" in found
+
+
+def is_abandoned(root: str) -> bool:
+    """Return whether a restore that never happened has left its copy, and nobody works on it. Nothing is written."""
+    folder = os.path.join(root, FOLDER)
+    return disk.is_folder(folder) and not is_pending(root) and FileLock(os.path.join(folder, GUARD)).is_free()
+
+
+def sweep(root: str) -> None:
+    """Remove the copy that a killed restore left, unless the restore has happened. One system call where there is none.
+
+    Whoever finds one at work leaves it alone: it forgets again what was forgotten since before anyone reads it.
+    """
+    folder = os.path.join(root, FOLDER)
+    if not disk.is_folder(folder):
+        return
+    lock = FileLock(os.path.join(folder, GUARD))
+    with suppress(FileNotFoundError):  # another one was faster
+        if lock.try_acquire():
+            try:
+                if not is_pending(root):
+                    disk.remove_tree(folder)
+            finally:
+                lock.release()
+
+
+def end(root: str, keys: Keys, timeout: float) -> None:
+    """Do what a killed process has left of a switch, or wait for a living one."""
+    with quiet(root, timeout):
+        if is_pending(root):
+            finish(root, keys)
+
+
+def wait(root: str, timeout: float) -> None:
+    """Return when a switch has come to its end; for those who may not write.
+
+    Raises ``BackendUnavailableError`` where nobody is at it.
+    """
+    deadline = time.monotonic() + timeout
+    lock = FileLock(os.path.join(root, "LOCK"))
+    while is_pending(root):
+        if lock.is_free() and is_pending(root):
+            raise BackendUnavailableError(
+                f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
+            )
+        if time.monotonic() > deadline:
+            raise StoreLockedError(f"{root} has been restored for {timeout:g} s by another process: retry")
+        time.sleep(_PAUSE)
 
 
 @contextmanager
 def quiet(root: str, timeout: float) -> Iterator[None]:
     """Hold the locks of all users and then the store's, a file each, so that nobody is in the midst of a write.
 
-    Whoever begins to write to a new user meanwhile finds afterwards that the folder has gone, and begins anew.
+    Whoever begins to write to a new user meanwhile looks at ``STORE`` when they have that user's lock and again when
+    they are done, and begins anew.
     """
     with ExitStack() as held:
         for folder in user_folders(root):
@@ -39,19 +130,34 @@ def quiet(root: str, timeout: float) -> Iterator[None]:
 
 
 def finish(root: str, keys: Keys) -> None:
-    """Move the parts to their places; what was there goes to ``trash/``. Needs ``quiet``."""
+    """Move the parts to their places; what was there goes to ``trash/``. Twice is as good as once. Needs ``quiet``."""
     done = os.path.join(root, FOLDER)
-    if not disk.is_folder(done):
-        return
-    users = os.path.join(root, "users")
-    if disk.is_folder(os.path.join(done, "users")):
+    users, restored = os.path.join(root, "users"), os.path.join(done, "users")
+    while disk.is_folder(restored):
         if disk.is_folder(users):
             trash = os.path.join(root, "trash")
             disk.make_folder(trash)
             disk.rename(users, os.path.join(trash, secrets.token_hex(8)))
-        disk.rename(os.path.join(done, "users"), users)
-    if storefile.exists(done):
-        disk.rename(os.path.join(done, storefile.NAME), os.path.join(root, storefile.NAME))
+        try:
+            disk.rename(restored, users)
+        except BackendUnavailableError as exc:
+            if not _is_occupied(exc):  # by a writer who had not looked yet: they write nothing there
+                raise
     known = {deed.key for deed in auditfile.read(root, keys)}
     auditfile.append(root, [deed for deed in auditfile.read(done, keys) if deed.key not in known], keys)
+    storefile.write(root, dataclasses.replace(storefile.read(root, keys), restoring=False), keys)
     disk.remove_tree(done)
+
+
+def _is_occupied(exc: BackendUnavailableError) -> bool:
+    return isinstance(exc.__cause__, OSError) and exc.__cause__.errno in (errno.ENOTEMPTY, errno.EEXIST)
+
+
+def _clear(folder: str) -> None:
+    """Remove what a killed restore left, but for the lock that is held."""
+    for name in disk.names(folder):
+        path = os.path.join(folder, name)
+        if disk.is_folder(path):
+            disk.remove_tree(path)
+        elif name != GUARD:
+            disk.unlink(path)

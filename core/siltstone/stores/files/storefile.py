@@ -30,7 +30,8 @@ KEYS: Final = "KEYS"
 class StoreFile:
     """The settings of a folder: ``secret`` keys its hashes, ``space`` counts its embedding spaces.
 
-    ``sealed``: the store is encrypted, and the names of its folders tell nothing.
+    ``sealed``: the store is encrypted, and the names of its folders tell nothing. ``restoring``: it is being replaced
+    by a backup, see ``restored``.
     """
 
     secret: bytes
@@ -39,6 +40,7 @@ class StoreFile:
     format: int = FORMAT
     damaged: bool = False
     sealed: bool = False
+    restoring: bool = False
 
     @property
     def identity(self) -> str:
@@ -123,7 +125,8 @@ def write(folder: str, store: StoreFile, keys: Keys = NO_KEYS) -> None:
     """Replace the settings of a folder, atomically."""
     fingerprint = None if store.fingerprint is None else dataclasses.asdict(store.fingerprint)
     secret = keys.hidden(store.secret)
-    replace(folder, {"format": store.format, **secret, "space": store.space, "fingerprint": fingerprint})
+    restoring = {"restoring": True} if store.restoring else {}
+    replace(folder, {"format": store.format, **secret, "space": store.space, "fingerprint": fingerprint, **restoring})
 
 
 def replace(folder: str, document: Mapping[str, Any]) -> None:
@@ -155,6 +158,7 @@ def settings(document: Mapping[str, Any], keys: Keys, *, damaged: bool = False) 
         format=document["format"],
         damaged=damaged,
         sealed="sealed" in document,
+        restoring="restoring" in document,
     )
 
 

@@ -1,0 +1,58 @@
+"""What the folder of a removed user still tells, from ``trash/``, until it is deleted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from ..errors import StoreCorruptedError
+from .files import auditfile, disk
+from .files.auditfile import Deed
+from .files.cipher import Keys
+from .files.log import Vanished, read_header, refused_in
+
+TRASH = "trash"
+
+
+def erasure(folder: str, keys: Keys, user_id: str | None = None) -> Deed | None:
+    """Return the deed that a removed folder is left of, with all that it refuses; ``user_id``: whose, where known.
+
+    ``None`` where nobody can tell whose it was, or where another process deletes it, and has done what is due.
+    """
+    cipher = keys.cipher(folder, removed=True)
+    header, refused, documents = None, set[str](), 0
+    try:
+        header = read_header(folder, cipher)
+        user_id = header.user_id if header is not None else user_id
+        if user_id is None:
+            return None
+        refused, documents = refused_in(folder, user_id, cipher)
+    except (Vanished, FileNotFoundError):
+        return None
+    except StoreCorruptedError:  # its key is gone
+        if user_id is None:
+            return None  # destroyed, which comes after all that is due
+    key = auditfile.key_of("" if header is None else header.born, os.path.basename(folder))
+    return Deed("erase", user_id=user_id, hashes=tuple(sorted(refused)), counts={"documents": documents}, key=key)
+
+
+def erasures(root: str, keys: Keys) -> Iterator[Deed]:
+    """Yield the deeds of all folders that wait to be deleted, in the audit or not yet."""
+    trash = os.path.join(root, TRASH)
+    for name in disk.names(trash, missing_ok=True):
+        deed = erasure(os.path.join(trash, name), keys)
+        if deed is not None:
+            yield deed
+
+
+def refused_there(root: str, user_folder: str, user_id: str, keys: Keys) -> set[str]:
+    """Return what removed folders of a user refuse that has not gone over to a new one yet."""
+    refused: set[str] = set()
+    trash, mine = os.path.join(root, TRASH), os.path.basename(user_folder) + "."
+    for name in disk.names(trash, missing_ok=True):
+        if name.startswith(mine):
+            folder = os.path.join(trash, name)
+            with suppress(Vanished, FileNotFoundError, StoreCorruptedError):  # what is gone has gone over before
+                refused |= refused_in(folder, user_id, keys.cipher(folder, removed=True))[0]
+    return refused
