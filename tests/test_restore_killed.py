@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from items import said
-from siltstone.errors import BackendUnavailableError
+from siltstone.errors import BackendUnavailableError, StoreCorruptedError
 from siltstone.protocols import Refusal
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import audit, backup, restore, verify
@@ -67,7 +67,7 @@ def test_whoever_has_the_store_open_loses_nothing_whenever_a_restore_is_killed(
     """Killed at any moment: what another process then adds stays, what it forgets and erases does not come back."""
     whole = moments(tmp_path, key)
     outcomes = set()
-    for at in [*range(0, whole - 90, 61), *range(whole - 90, whole, 5)]:
+    for at in [*range(1, whole - 90, 101), *range(whole - 90, whole, 10)]:
         folder = tmp_path / str(at) / "store"
         folder.parent.mkdir()
         store = filled(folder, key)
@@ -163,3 +163,29 @@ def test_restores_among_writers_lose_nothing_and_bring_nothing_back(tmp_path: Pa
     again = [said(id, text, session=id[:2]) for id, text in forgotten.items()]
     assert set(with_them.commit("u", again).skipped) == set(forgotten)
     assert verify(folder, key=key).findings == ()
+
+
+@pytest.mark.parametrize("how", ["gone", "empty", "cut"])
+def test_an_audit_that_lost_lines_is_told_of_and_no_restore_trusts_it(tmp_path: Path, how: str) -> None:
+    """What the users' documents refuse and no line names is missed; repaired, a restore says what it knows in part."""
+    folder = tmp_path / "store"
+    store = filled(folder, None)
+    store.remove("w", ["d"])
+    before = len((folder / "AUDIT").read_bytes())
+    store.remove("u", ["b"], transcripts=[Refusal("s", "b", f"{SECRET} one")])
+    store.compact()
+    store.close()
+    assert verify(folder).findings == ()
+    lines = (folder / "AUDIT").read_bytes()
+    (folder / "AUDIT").unlink()
+    if how != "gone":
+        (folder / "AUDIT").write_bytes(lines[:before] if how == "cut" else b"")
+    assert ("lost", "AUDIT") in {(finding.severity, finding.path) for finding in verify(folder).findings}
+    with pytest.raises(StoreCorruptedError, match="verify --repair"):
+        restore(tmp_path / "backup", folder)
+    assert not (folder / "restoring").exists()
+    verify(folder, repair=True)
+    assert verify(folder).findings == ()
+    assert restore(tmp_path / "backup", folder).knew == "part"
+    assert texts(FolderStore(folder), "u") == ["kept"]
+    assert holding(folder, f"{SECRET} one") == []

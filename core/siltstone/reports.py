@@ -47,7 +47,8 @@ class RestoreReport:
 
     ``forgotten``: items that the backup held and that were forgotten since; ``erased``: users who were erased since,
     and did not come back; ``unreadable``: folders of users whose key is not there; ``knew``: what was known of the time
-    since the backup: ``store`` (the store was still there), ``audit`` (its audit was), or ``nothing``.
+    since the backup: ``store`` (the store was still there), ``audit`` (its audit was), ``part`` (lines of its audit had
+    been lost, so that something forgotten may be back), or ``nothing``.
     """
 
     source: str

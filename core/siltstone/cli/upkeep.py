@@ -133,6 +133,8 @@ def restore(
         report = restore(source, store, progress=advance_to)
     if report.knew == "nothing":
         note("nothing was left of the store, so what was forgotten after the backup was taken comes back with it")
+    if report.knew == "part":
+        note("lines of AUDIT had been lost, so something that was forgotten since the backup may be back")
     if as_json:
         write_json(report)
         return

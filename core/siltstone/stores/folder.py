@@ -127,7 +127,7 @@ class FolderStore(ReadingStore):
                 self._note_migration(before)
             restored.sweep(self._root)
             if not disk.exists(os.path.join(self._root, auditfile.NAME)) and not any(self.user_folders()):
-                auditfile.append(self._root, [], self._keys, durable=True, timeout=lock_timeout)  # killed when made
+                auditfile.append_locked(self._root, [], self._keys, durable=True, timeout=lock_timeout)  # as when made
             self._empty_trash()
             self._finish_removals()
         _stores.add(self)
@@ -212,7 +212,7 @@ class FolderStore(ReadingStore):
         """
         refusals = Refusals(self._settled().user_key(user_id))
         ids = [put.id for put in self._as_copied(user_id) if refusals.refuses(set(hashes), put, new=True)]
-        there = still(ids)
+        there = still(ids) if ids else set()
         return self.remove_again(user_id, [id for id in ids if id not in there], hashes)
 
     def _as_copied(self, user_id: str) -> Iterator[Put]:

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..errors import StoreCorruptedError
+from ..errors import SiltstoneError, StoreCorruptedError
 from .erasure import erasures
 from .files import auditfile, disk, storefile
 from .files.auditfile import Deed
@@ -46,7 +46,12 @@ class Replay:
             with closing(FolderStore(self.copy, create=False, keys=self.keys)) as store:
                 for deed in deeds:
                     assert deed.user_id is not None
-                    self.forgotten += store.remove_again(deed.user_id, deed.ids, deed.hashes)
+                    if deed.ids:
+                        self.forgotten += store.remove_again(deed.user_id, deed.ids, deed.hashes)
+                    elif deed.hashes:
+                        self.forgotten += store.remove_refused(
+                            deed.user_id, set(deed.hashes), partial(self._still, deed.user_id)
+                        )
                     self._done.add(deed.key)
         return bool(deeds)
 
@@ -78,16 +83,20 @@ class Replay:
 
         Raises ``StoreCorruptedError`` where the audit lacks some of it.
         """
-        with (
-            closing(FolderStore(self.root, read_only=True, keys=self.keys)) as living,
-            closing(FolderStore(self.copy, create=False, keys=self.keys)) as store,
-        ):
+        with closing(FolderStore(self.root, read_only=True, keys=self.keys)) as living:
             refused = dict(_refused(living))
-            if unnamed(self.root, self.keys, refused, timeout):
-                raise lacking(self.root)
+        if unnamed(self.root, self.keys, refused, timeout):
+            raise lacking(self.root)
+        with closing(FolderStore(self.copy, create=False, keys=self.keys)) as store:
             for user_id, hashes in refused.items():
                 if missing := hashes - store.refusing(user_id):
-                    self.forgotten += store.remove_refused(user_id, missing, partial(_there, living, user_id))
+                    self.forgotten += store.remove_refused(user_id, missing, partial(self._still, user_id))
+
+    def _still(self, user_id: str, ids: list[str]) -> set[str]:
+        """Return which ids the store has, all the same; none where it cannot be read."""
+        with suppress(SiltstoneError), closing(FolderStore(self.root, read_only=True, keys=self.keys)) as living:
+            return {id for id, found in zip(ids, living.fetch(user_id, ids), strict=True) if found is not None}
+        return set()
 
 
 def _refused(store: FolderStore) -> Iterator[tuple[str, set[str]]]:
@@ -95,10 +104,6 @@ def _refused(store: FolderStore) -> Iterator[tuple[str, set[str]]]:
         with suppress(StoreCorruptedError):  # what can be read of the others is known all the same
             if refused := store.refusing(user_id):
                 yield user_id, refused
-
-
-def _there(store: FolderStore, user_id: str, ids: list[str]) -> set[str]:
-    return {id for id, found in zip(ids, store.fetch(user_id, ids), strict=True) if found is not None}
 
 
 def unnamed(root: str, keys: Keys, refused: Mapping[str, Set[str]], timeout: float) -> dict[str, set[str]]:
@@ -110,7 +115,7 @@ def unnamed(root: str, keys: Keys, refused: Mapping[str, Set[str]], timeout: flo
     if missing:
         settings = storefile.read(root, keys)
         for user_id in missing:
-            lock = FileLock(os.path.join(settings.user_folder(root, user_id), "LOCK"))
+            lock = FileLock(os.path.join(settings.user_folder(root, user_id), "LOCK"), write=False)
             with suppress(FileNotFoundError), lock.held(timeout):
                 pass
         leaving = {deed.user_id for deed in erasures(root, keys)}

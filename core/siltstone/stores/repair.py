@@ -32,6 +32,7 @@ from .files.pinned import Pinned
 from .files.storefile import StoreFile
 from .files.vectorfile import blank, listed
 from .folder import FolderStore
+from .forgotten import unnamed
 from .verify import Whole, look_at_files, look_at_user, pinned_all
 
 _USER: Final = re.compile(rb'"user":("(?:[^"\\]|\\.)*")')
@@ -46,22 +47,29 @@ def mend(
         _mend_store(root)
         _mend_keys(root)
         keys = storefile.unlock(root, key, lock_timeout=timeout)
-        kept = _mend_audit(root, keys)
+        kept, lost = _mend_audit(root, keys)
     FolderStore(root, create=False, lock_timeout=timeout, key=key).close()  # ends removals, restores and migrations
     whole = Whole(root, keys, storefile.read(root, keys), auditfile.refusals(root, keys))
     candidates = [*whole.refused, *([] if user_id is None else [user_id])]
     folders = [os.path.relpath(folder, root) for folder in user_folders(root)]
     mended = 0
+    refused: dict[str, set[str]] = {}
     for done, folder in enumerate(folders, 1):
         found = look_at_user(whole, folder, timeout=timeout)
+        if found is not None:
+            refused |= found.refused
         if found is not None and any(finding.is_repairable for finding in found.findings):
             mended += 1
             kept = _mend_user(whole, folder, candidates, timeout) or kept
         if progress is not None:
             progress(done, len(folders))
+    missing = unnamed(root, keys, refused, timeout)
+    lost += sum(map(len, missing.values()))
+    lines = [Deed("forget", user_id=user, hashes=tuple(sorted(hashes))) for user, hashes in missing.items()]
+    counts = {"users": mended} | ({"lost": lost} if lost else {})
     with lock.held(timeout):
         _clear(root)
-        auditfile.append(root, [Deed("repair", counts={"users": mended})], keys)
+        auditfile.append(root, [*lines, Deed("repair", counts=counts)], keys)
     return None if kept is None else os.path.join(root, quarantine.FOLDER)
 
 
@@ -94,15 +102,19 @@ def _mend_keys(root: str) -> None:
             twofold.write(path, document)
 
 
-def _mend_audit(root: str, keys: Keys) -> str | None:
-    """Write the audit without what does not check, and under the store's name."""
+def _mend_audit(root: str, keys: Keys) -> tuple[str | None, int]:
+    """Write the audit without what does not check, and under the store's name.
+
+    Returns where damaged lines were put, and how many have been lost at least.
+    """
     findings = check_audit(root, keys, storefile.read(root, keys))
     if not findings:
-        return None
-    damaged = [(auditfile.NAME, f.start, f.end) for f in findings if f.severity == "lost"]
+        return None, 0
+    lost = [finding for finding in findings if finding.severity == "lost"]
+    damaged = [(auditfile.NAME, finding.start, finding.end) for finding in lost if finding.end]
     kept = quarantine.keep(root, "store", root, damaged) if damaged else None
     auditfile.rewrite(root, list(auditfile.read(root, keys)), keys)
-    return kept
+    return kept, len(lost)
 
 
 def _mend_user(whole: Whole, folder: str, candidates: Iterable[str], timeout: float) -> str | None:

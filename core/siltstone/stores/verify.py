@@ -6,7 +6,7 @@ A user's lock is held while their files are opened, not while they are read.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import StoreCorruptedError
@@ -22,6 +22,7 @@ from .files.layout import user_folders
 from .files.lock import FileLock
 from .files.pinned import Pinned, pin_user
 from .files.storefile import StoreFile
+from .forgotten import unnamed
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class UserFound:
     vectors: Vectors
     findings: list[Finding]
 
+    @property
+    def refused(self) -> dict[str, set[str]]:
+        """The hashes of what the user refuses, by their id, where that is known."""
+        known = self.documents
+        return {} if known.user_id is None else {known.user_id: known.refused}
+
 
 def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progress | None = None) -> VerifyReport:
     """Return what there is to say of a store; see ``upkeep.verify``."""
@@ -50,6 +57,7 @@ def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progre
     whole = Whole(root, keys, store, auditfile.refusals(root, keys))
     folders = [os.path.relpath(folder, root) for folder in user_folders(root)]
     users = documents = vectors = pending = 0
+    refused: dict[str, set[str]] = {}
     for done, folder in enumerate(folders, 1):
         found = look_at_user(whole, folder, timeout=timeout)
         if found is not None:
@@ -58,10 +66,24 @@ def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progre
             vectors += found.vectors.rows
             pending += found.vectors.pending
             findings += found.findings
+            refused |= found.refused
         if progress is not None:
             progress(done, len(folders))
-    findings += [*check_audit(root, keys, store), *check_keys(root), *check_leftovers(root), *check_modes(root)]
+    findings += [
+        *check_audit(root, keys, store),
+        *_lost_lines(whole, refused, timeout),
+        *check_keys(root),
+        *check_leftovers(root),
+        *check_modes(root),
+    ]
     return VerifyReport(root, users, documents, vectors, pending, tuple(findings))
+
+
+def _lost_lines(whole: Whole, refused: Mapping[str, set[str]], timeout: float) -> Iterator[Finding]:
+    missing = {} if whole.store is None else unnamed(whole.root, whole.keys, refused, timeout)
+    for user_id, hashes in missing.items():
+        what = f"{len(hashes)} hashes of what is refused are in no line of it: lines are gone"
+        yield Finding("lost", auditfile.NAME, what, "writes them anew from the user's documents", user_id)
 
 
 def look_at_user(whole: Whole, folder: str, *, timeout: float) -> UserFound | None:

@@ -14,6 +14,8 @@ from ..files import auditfile, disk, layout, restored, storefile, twofold
 from ..files.cipher import NO_KEYS, Keys
 from ..files.disk import FILE_MODE, FOLDER_MODE
 from ..files.frames import Damage, is_unfinished
+from ..files.layout import user_folders
+from ..files.lock import FileLock
 from ..files.pinned import pin
 from ..files.storefile import StoreFile
 
@@ -80,8 +82,8 @@ def key_files(root: str) -> Iterator[str]:
 
 def check_audit(root: str, keys: Keys, store: StoreFile | None) -> list[Finding]:
     """Return what is wrong with the audit."""
-    if not disk.exists(os.path.join(root, auditfile.NAME)):
-        return []
+    if not disk.size(os.path.join(root, auditfile.NAME)):
+        return [_gone()] if any(user_folders(root)) else []  # else the store has just been made
     data = pin(os.path.join(root, auditfile.NAME)).read()
     found = []
     for piece in auditfile.pieces(root, keys):
@@ -98,9 +100,14 @@ def check_audit(root: str, keys: Keys, store: StoreFile | None) -> list[Finding]
     return found
 
 
+def _gone() -> Finding:
+    what = "it is gone: who was erased is not known any more, and what was forgotten only from the users' documents"
+    return Finding("lost", auditfile.NAME, what, "writes it anew from them")
+
+
 def check_leftovers(root: str) -> Iterator[Finding]:
     """Yield what killed processes left beside the users' own files, and what is none of ours."""
-    given_up = abandoned(root)
+    given_up = abandoned(root) if FileLock(os.path.join(root, "LOCK")).is_free() else {}
     for name in disk.names(root):
         if name in given_up:
             yield Finding("cosmetic", name, given_up[name], "removes it")
@@ -115,7 +122,10 @@ def check_leftovers(root: str) -> Iterator[Finding]:
     for name in disk.names(os.path.join(root, "trash"), missing_ok=True):
         yield Finding("cosmetic", f"trash/{name}", "a removed user's files are still there", "removes them")
     for name in disk.names(os.path.join(root, "unfinished"), missing_ok=True):
-        yield Finding("cosmetic", f"unfinished/{name}", "a removal that has not come to its end", "ends it")
+        lock = FileLock(os.path.join(storefile.named_folder(root, name), "LOCK"))
+        if lock.is_free() and disk.exists(os.path.join(root, "unfinished", name)):  # else it is under way
+            what = "a removal that has not come to its end: its words may still be there"
+            yield Finding("exposed", f"unfinished/{name}", what, "ends it")
 
 
 def abandoned(root: str) -> dict[str, str]:
