@@ -18,8 +18,9 @@ from items import asked, known, said, space
 from siltstone.cli import main
 from siltstone.errors import BackendUnavailableError, ConfigurationError, NotFoundError, StoreCorruptedError
 from siltstone.protocols import Refusal, Where
-from siltstone.stores.files import manifest, storefile
+from siltstone.stores.files import storefile
 from siltstone.stores.folder import FolderStore
+from siltstone.stores.maintenance import manifest
 from siltstone.upkeep import audit, backup, restore, verify
 from writers import PROCESSES, add_without_end, back_up_until, restore_until
 

@@ -14,9 +14,9 @@ import pytest
 from items import known
 from siltstone.errors import BackendUnavailableError, SiltstoneError
 from siltstone.protocols import Where
-from siltstone.stores import quarantine
 from siltstone.stores.files import disk, storefile
 from siltstone.stores.folder import FolderStore
+from siltstone.stores.maintenance import quarantine
 from siltstone.upkeep import backup, restore, verify
 
 SECRET = "something to be forgotten"

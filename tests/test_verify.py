@@ -22,7 +22,7 @@ from siltstone.stores.files.auditfile import Deed
 from siltstone.stores.files.frames import Frame, frame, scan
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
-from siltstone.stores.verify import look
+from siltstone.stores.maintenance.verify import look
 from siltstone.upkeep import verify
 from writers import PROCESSES, add_without_end
 

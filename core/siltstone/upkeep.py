@@ -22,13 +22,13 @@ from .opening import Key, given_key, open_store
 from .protocols import Progress
 from .reports import AuditEntry, BackupReport, RekeyReport, RestoreReport, VerifyReport
 from .settings import Settings
-from .stores.backup import back_up
 from .stores.files import auditfile, storefile
 from .stores.files.codec import time_of
 from .stores.folder import FolderStore
-from .stores.repair import mend
-from .stores.restore import put_back
-from .stores.verify import look
+from .stores.maintenance.backup import back_up
+from .stores.maintenance.repair import mend
+from .stores.maintenance.restore import put_back
+from .stores.maintenance.verify import look
 
 _LOCK_TIMEOUT: Final = 30.0
 """Seconds that an operation waits for a lock; one on a whole store has more patience than a request."""
@@ -195,7 +195,7 @@ def rekey(
     Raises ``DecryptionError`` for a wrong key, ``ConfigurationError`` for a plain store, ``StoreCorruptedError`` for
     a user with damaged documents, who keeps the old key.
     """
-    from .stores.rekey import rekey  # loads cryptography
+    from .stores.encryption.rekey import rekey  # loads cryptography
 
     return rekey(
         _folder(location),

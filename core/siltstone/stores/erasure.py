@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ..errors import StoreCorruptedError
+from .encryption.cipher import Keys
 from .files import auditfile, disk
 from .files.auditfile import Deed
-from .files.cipher import Keys
 from .files.log import Vanished, read_header, refused_in
 
 TRASH = "trash"

@@ -41,15 +41,15 @@ from ..errors import (
 )
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
-from . import quarantine
+from .encryption.cipher import Keys
 from .erasure import TRASH, erasure, refused_there
-from .files import auditfile, disk, layout, mounts, removed, restored, storefile
+from .files import auditfile, disk, layout, mounts, removed, storefile
 from .files.auditfile import Deed
-from .files.cipher import Keys
 from .files.lock import LOCK_TIMEOUT, FileLock
 from .files.log import Vanished, misplaced, read_user
 from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
+from .maintenance import quarantine, restored
 from .migrations.run import migrate
 from .reading import ReadingStore, check_user_id, counts, same_space
 from .rewriting import Rules

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ..errors import StoreCorruptedError
 from ..index.vectors import FLAT_LIMIT, Rows
 from . import compaction
+from .encryption.cipher import Cipher, Keys
 from .files import cache
-from .files.cipher import Cipher, Keys
 from .files.log import Log, Segment
 from .files.vectorfile import VectorFile
 from .table.rows import ALIVE

@@ -17,7 +17,6 @@ from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
-from . import quarantine
 from .files import auditfile, cache, disk
 from .files.auditfile import Deed
 from .files.codec import decode
@@ -25,6 +24,7 @@ from .files.frames import Frame
 from .files.lock import FileLock
 from .files.log import Log, Vanished
 from .files.vectorfile import VectorFile, VectorRows, drop_older, listed
+from .maintenance import quarantine
 from .rewriting import Rewriting, Rules
 from .table import snapshot
 from .table.plan import Planned, Refusals, plan

@@ -16,8 +16,8 @@ from typing import Final
 
 import orjson
 
+from ..encryption.cipher import NO_KEYS, Keys
 from . import disk, storefile
-from .cipher import NO_KEYS, Keys
 from .disk import File
 from .frames import Damage, Frame, frame, is_unfinished, scan
 from .lock import FileLock

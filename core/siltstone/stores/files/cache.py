@@ -18,8 +18,8 @@ import numpy.typing as npt
 import orjson
 
 from ...errors import BackendUnavailableError
+from ..encryption.cipher import PLAIN, Cipher
 from . import disk
-from .cipher import PLAIN, Cipher
 from .disk import File
 
 NAME: Final = "cache"

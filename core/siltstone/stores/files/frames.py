@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
-from .cipher import PLAIN, Cipher
+from ..encryption.cipher import PLAIN, Cipher
 
 HEAD: Final = 18
 """Bytes of ``length crc `` before the checked part."""

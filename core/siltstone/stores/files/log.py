@@ -16,8 +16,8 @@ from typing import Any, Final
 import orjson
 
 from ...errors import SiltstoneError, StoreCorruptedError
+from ..encryption.cipher import PLAIN, Cipher
 from . import disk
-from .cipher import PLAIN, Cipher
 from .disk import File
 from .frames import HEAD, Damage, Frame, frame, is_unfinished, parse, scan, size_of
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import orjson
 
+from ..encryption.cipher import Cipher
 from . import disk
-from .cipher import Cipher
 from .disk import File
 from .frames import Frame, frame, scan
 

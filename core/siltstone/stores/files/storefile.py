@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ConfigurationError, StoreCorruptedError, StoreVersionError
 from ...protocols import Fingerprint
+from ..encryption.cipher import NO_KEYS, Keys, missing, superfluous
 from . import disk, twofold
-from .cipher import NO_KEYS, Keys, missing, superfluous
 from .lock import LOCK_TIMEOUT
 
 if TYPE_CHECKING:
-    from .keys import KeyFolder
+    from ..encryption.keys import KeyFolder
 
 FORMAT: Final = 2
 """Counts up with every change that an older release would misread; see ``migrations``."""
@@ -116,7 +116,7 @@ def create(folder: str, store: StoreFile, key: bytes | str | None, *, lock_timeo
 
 
 def _key_folder() -> type[KeyFolder]:
-    from .keys import KeyFolder  # loads cryptography, which plain stores do without
+    from ..encryption.keys import KeyFolder  # loads cryptography, which plain stores do without
 
     return KeyFolder
 

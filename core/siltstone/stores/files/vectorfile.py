@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...index.vectors import Halves, Rows
+from ..encryption.cipher import PLAIN, Cipher
+from ..maintenance.pinned import Pinned
 from . import disk
-from .cipher import PLAIN, Cipher
 from .disk import File
-from .pinned import Pinned
 
 _NAME: Final = re.compile(r"vectors\.(\d{4})x(\d+)\.(\d{6})\.f16")
 _SEGMENT_SIZE: Final = 64 << 20

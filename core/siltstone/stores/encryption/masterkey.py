@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ...errors import ConfigurationError, DecryptionError, StoreCorruptedError
-from . import disk, twofold
+from ..files import disk, twofold
+from ..files.storefile import KEYS as FOLDER
 from .crypto import KEY_SIZE, Box, stretched
-from .storefile import KEYS as FOLDER
 
 NAME: Final = "MASTER"
 _SCRYPT: Final = {"n": 1 << 15, "r": 8, "p": 3}

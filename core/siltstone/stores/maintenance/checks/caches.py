@@ -6,14 +6,14 @@ import os
 
 import numpy as np
 
-from ...reports import Finding, Severity
-from ...text import tokenize
-from ..files import cache, disk
-from ..files.cipher import Cipher
-from ..files.log import Log, read_user
-from ..table import snapshot
-from ..table.rows import ALIVE
-from ..table.table import Table
+from ....reports import Finding, Severity
+from ....text import tokenize
+from ...encryption.cipher import Cipher
+from ...files import cache, disk
+from ...files.log import Log, read_user
+from ...table import snapshot
+from ...table.rows import ALIVE
+from ...table.table import Table
 from .documents import Documents, Item
 
 

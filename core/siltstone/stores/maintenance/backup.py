@@ -21,17 +21,18 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
 
-from ..errors import BackendUnavailableError, ConfigurationError
-from ..protocols import Progress
-from ..reports import BackupReport
-from .files import auditfile, disk, manifest, storefile
-from .files.disk import File
-from .files.frames import committed
-from .files.layout import user_folders
-from .files.lock import FileLock
-from .files.manifest import Copy, Entry, Origin
-from .files.pinned import Pinned, pin, pin_user
-from .files.storefile import StoreFile
+from ...errors import BackendUnavailableError, ConfigurationError
+from ...protocols import Progress
+from ...reports import BackupReport
+from ..files import auditfile, disk, storefile
+from ..files.disk import File
+from ..files.frames import committed
+from ..files.layout import user_folders
+from ..files.lock import FileLock
+from ..files.storefile import StoreFile
+from . import manifest
+from .manifest import Copy, Entry, Origin
+from .pinned import Pinned, pin, pin_user
 
 _RUN: Final = re.compile(r"\d{6}")
 _SETTLED: Final = 2_000_000_000

@@ -9,20 +9,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import StoreCorruptedError
-from ..protocols import Progress
-from ..reports import Finding, VerifyReport
+from ...errors import StoreCorruptedError
+from ...protocols import Progress
+from ...reports import Finding, VerifyReport
+from ..encryption.cipher import Keys
+from ..files import auditfile, disk
+from ..files.layout import user_folders
+from ..files.lock import FileLock
+from ..files.storefile import StoreFile
 from .checks.caches import CacheCheck
 from .checks.documents import DocumentCheck, Documents
 from .checks.vectors import VectorCheck, Vectors
 from .checks.whole import check_audit, check_keys, check_leftovers, check_modes, check_store
-from .files import auditfile, disk
-from .files.cipher import Keys
-from .files.layout import user_folders
-from .files.lock import FileLock
-from .files.pinned import Pinned, pin_user
-from .files.storefile import StoreFile
 from .forgotten import unnamed
+from .pinned import Pinned, pin_user
 
 
 @dataclass(frozen=True)

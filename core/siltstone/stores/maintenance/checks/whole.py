@@ -8,16 +8,17 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-from ...errors import StoreCorruptedError
-from ...reports import Finding
-from ..files import auditfile, disk, layout, restored, storefile, twofold
-from ..files.cipher import NO_KEYS, Keys
-from ..files.disk import FILE_MODE, FOLDER_MODE
-from ..files.frames import Damage, is_unfinished
-from ..files.layout import user_folders
-from ..files.lock import FileLock
-from ..files.pinned import pin
-from ..files.storefile import StoreFile
+from ....errors import StoreCorruptedError
+from ....reports import Finding
+from ...encryption.cipher import NO_KEYS, Keys
+from ...files import auditfile, disk, layout, storefile, twofold
+from ...files.disk import FILE_MODE, FOLDER_MODE
+from ...files.frames import Damage, is_unfinished
+from ...files.layout import user_folders
+from ...files.lock import FileLock
+from ...files.storefile import StoreFile
+from .. import restored
+from ..pinned import pin
 
 QUARANTINE: Final = "quarantine"
 _KNOWN: Final = frozenset((storefile.NAME, auditfile.NAME, "LOCK", "KEYS", "users", "trash", "unfinished", QUARANTINE))

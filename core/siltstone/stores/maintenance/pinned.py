@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from . import disk
-from .disk import File
+from ..files import disk
+from ..files.disk import File
 
 _TRUTH: Final = re.compile(r"docs\.\d{6}\.jsonl|vectors\.\d{4}x\d+\.\d{6}\.f16|KEY")
 _DOCUMENTS: Final = re.compile(r"docs\.\d{6}\.jsonl")

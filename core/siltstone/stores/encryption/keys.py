@@ -21,12 +21,13 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ...errors import StoreCorruptedError
-from . import disk, masterkey, twofold
+from ..files import disk, twofold
+from ..files.lock import FileLock
+from ..files.storefile import KEYS as FOLDER
+from . import masterkey
 from .cipher import Cipher, missing
 from .crypto import KEY_SIZE, Box, Held, Sealed
-from .lock import FileLock
 from .masterkey import StoreKey
-from .storefile import KEYS as FOLDER
 
 POINTER: Final = "KEY"
 

@@ -12,13 +12,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..errors import SiltstoneError, StoreCorruptedError
-from .erasure import erasures
-from .files import auditfile, disk, storefile
-from .files.auditfile import Deed
-from .files.cipher import Keys
-from .files.lock import FileLock
-from .folder import FolderStore
+from ...errors import SiltstoneError, StoreCorruptedError
+from ..encryption.cipher import Keys
+from ..erasure import erasures
+from ..files import auditfile, disk, storefile
+from ..files.auditfile import Deed
+from ..files.lock import FileLock
+from ..folder import FolderStore
 
 
 @dataclass

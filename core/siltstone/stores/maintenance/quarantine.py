@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Final
 
-from .files import disk
-from .files.disk import File
+from ..files import disk
+from ..files.disk import File
 
 FOLDER: Final = "quarantine"
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 
-from ..errors import ConfigurationError, DecryptionError, StoreCorruptedError
-from ..protocols import Progress
-from ..reports import RekeyReport
-from .files import auditfile, disk, storefile
-from .files.auditfile import Deed
-from .files.keys import KeyFolder
-from .files.lock import FileLock
-from .files.log import read_user
-from .folder import FolderStore
+from ...errors import ConfigurationError, DecryptionError, StoreCorruptedError
+from ...protocols import Progress
+from ...reports import RekeyReport
+from ..files import auditfile, disk, storefile
+from ..files.auditfile import Deed
+from ..files.lock import FileLock
+from ..files.log import read_user
+from ..folder import FolderStore
+from .keys import KeyFolder
 
 
 def rekey(

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from ...protocols import Stored
-from ...reports import Finding, Severity
-from ..files.cipher import Cipher
-from ..files.codec import decode
-from ..files.frames import Damage, Frame, is_unfinished, scan
-from ..files.pinned import Pinned
-from ..table.rows import RECORD, Row, row_of
+from ....protocols import Stored
+from ....reports import Finding, Severity
+from ...encryption.cipher import Cipher
+from ...files.codec import decode
+from ...files.frames import Damage, Frame, is_unfinished, scan
+from ...table.rows import RECORD, Row, row_of
+from ..pinned import Pinned
 
 _HASH: Final = re.compile(r"[0-9a-f]{24}")
 _NOTES: Final = ("x", "y", "g", "next")

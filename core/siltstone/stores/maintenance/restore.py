@@ -16,19 +16,20 @@ from typing import Final
 
 import orjson
 
-from ..errors import ConfigurationError, NotFoundError, StoreCorruptedError
-from ..protocols import Progress
-from ..reports import RestoreReport
-from .files import auditfile, disk, manifest, mounts, restored, storefile
-from .files.auditfile import Deed
-from .files.cipher import Cipher, Keys
-from .files.codec import time_of
-from .files.disk import File
-from .files.frames import Damage, frame, parse
-from .files.manifest import Copy, Entry, Origin
-from .files.pinned import pin
-from .folder import FolderStore
+from ...errors import ConfigurationError, NotFoundError, StoreCorruptedError
+from ...protocols import Progress
+from ...reports import RestoreReport
+from ..encryption.cipher import Cipher, Keys
+from ..files import auditfile, disk, mounts, storefile
+from ..files.auditfile import Deed
+from ..files.codec import time_of
+from ..files.disk import File
+from ..files.frames import Damage, frame, parse
+from ..folder import FolderStore
+from . import manifest, restored
 from .forgotten import Replay, lacking
+from .manifest import Copy, Entry, Origin
+from .pinned import pin
 
 _BESIDE: Final = frozenset(("LOCK", "KEYS", "quarantine", restored.FOLDER))
 """What may lie where there is no store."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...reports import Finding, Severity
-from ..files.cipher import Cipher
-from ..files.pinned import Pinned
-from ..files.vectorfile import examine, parts_of
+from ....reports import Finding, Severity
+from ...encryption.cipher import Cipher
+from ...files.vectorfile import examine, parts_of
+from ..pinned import Pinned
 from .documents import Documents
 
 

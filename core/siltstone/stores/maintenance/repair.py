@@ -16,23 +16,23 @@ from typing import Final
 
 import orjson
 
-from ..errors import StoreCorruptedError
-from ..protocols import Progress
+from ...errors import StoreCorruptedError
+from ...protocols import Progress
+from ..encryption.cipher import Keys
+from ..files import auditfile, cache, disk, storefile, twofold
+from ..files.auditfile import Deed
+from ..files.frames import Frame
+from ..files.layout import user_folders
+from ..files.lock import FileLock
+from ..files.log import Log, Vanished
+from ..files.storefile import StoreFile
+from ..files.vectorfile import blank, listed
+from ..folder import FolderStore
 from . import quarantine
 from .checks.documents import Documents
 from .checks.whole import abandoned, check_audit, check_modes, key_files
-from .files import auditfile, cache, disk, storefile, twofold
-from .files.auditfile import Deed
-from .files.cipher import Keys
-from .files.frames import Frame
-from .files.layout import user_folders
-from .files.lock import FileLock
-from .files.log import Log, Vanished
-from .files.pinned import Pinned
-from .files.storefile import StoreFile
-from .files.vectorfile import blank, listed
-from .folder import FolderStore
 from .forgotten import unnamed
+from .pinned import Pinned
 from .verify import Whole, look_at_files, look_at_user, pinned_all
 
 _USER: Final = re.compile(rb'"user":("(?:[^"\\]|\\.)*")')

@@ -18,10 +18,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 from ...errors import BackendUnavailableError, StoreLockedError
-from . import auditfile, disk, storefile, twofold
-from .cipher import Keys
-from .layout import user_folders
-from .lock import FileLock
+from ..encryption.cipher import Keys
+from ..files import auditfile, disk, storefile, twofold
+from ..files.layout import user_folders
+from ..files.lock import FileLock
 
 FOLDER: Final = "restoring"
 GUARD: Final = "GUARD"

@@ -14,9 +14,9 @@ from typing import Final
 import orjson
 
 from ...errors import StoreCorruptedError
-from . import disk
-from .disk import File
-from .frames import Frame, frame, parse, size_of
+from ..files import disk
+from ..files.disk import File
+from ..files.frames import Frame, frame, parse, size_of
 
 NAME: Final = "MANIFEST"
 FORMAT: Final = 1

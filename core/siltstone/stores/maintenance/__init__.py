@@ -1,0 +1,1 @@
+"""Looking after a whole store: verify and repair, backup and restore."""
