@@ -25,6 +25,8 @@ from .files.lock import FileLock
 from .files.log import Log, Vanished
 from .files.vectorfile import VectorFile, VectorRows, drop_older, listed
 from .maintenance import quarantine
+from .maintenance.bereft import GONE, is_bereft
+from .maintenance.pinned import pin_user
 from .rewriting import Rewriting, Rules
 from .table import snapshot
 from .table.plan import Planned, Refusals, plan
@@ -562,6 +564,8 @@ class UserStore(Rewriting):
                 f"{len(self._unfinished)} removals have not come to their end: no reader sees what they removed, but "
                 "it is still in files, until a read, a write or an open gets it out"
             )
+        if self._log.next_number == 1 and disk.is_folder(self.folder) and is_bereft(self.folder, pin_user(self.folder)):
+            remarks.append(f"{self.folder}: {GONE} before anything is added")
         for name, start, end in self._log.damage:
             remarks.append(f"{name}: {end - start} bytes at {start} do not check")
         if self._log.unreadable:

@@ -17,8 +17,10 @@ from ..files import auditfile, disk
 from ..files.layout import user_folders
 from ..files.lock import FileLock
 from ..files.storefile import StoreFile
+from .bereft import GONE, is_bereft
 from .checks.caches import CacheCheck
 from .checks.documents import DocumentCheck, Documents
+from .checks.missing import check_missing
 from .checks.vectors import VectorCheck, Vectors
 from .checks.whole import check_audit, check_keys, check_leftovers, check_modes, check_store
 from .forgotten import unnamed
@@ -112,6 +114,8 @@ def look_at_files(whole: Whole, folder: str, pinned: Sequence[Pinned], left: Seq
     files = [each for each in pinned if each.name.startswith("vectors.")]
     space = None if whole.store is None else whole.store.space
     vectors = VectorCheck(folder, documents, cipher).see(files, space)
+    if is_bereft(path, pinned):  # nothing else of it is to be mended: what is left tells of the loss
+        return UserFound(folder, documents, vectors, [Finding("lost", folder, GONE, "", _named(whole, path))])
     findings = [*documents.findings, *vectors.findings, *cached.close(documents)]
     findings += [
         Finding("cosmetic", f"{folder}/{name}", "it was never put in its place", "removes it") for name in left
@@ -125,12 +129,20 @@ def look_at_files(whole: Whole, folder: str, pinned: Sequence[Pinned], left: Seq
             own = os.path.relpath(place, whole.root)
             what = f"it lies in the place of another user, who cannot be opened: move it to {own}"
             findings.append(Finding("lost", folder, what, "", documents.user_id))
+    findings += check_missing(folder, pinned, documents, vectors)
     if documents.awaited:
         was_there = vectors.highest > documents.last or documents.awaited in cached.segments
         findings.append(_awaited(folder, documents, was_there))
     if not pinned and not findings:
         return None  # made by a writer who was killed before the first write
     return UserFound(folder, documents, vectors, findings)
+
+
+def _named(whole: Whole, path: str) -> str | None:
+    """Return the user of a folder whose documents do not name one, if the audit does."""
+    if whole.store is None:
+        return None
+    return next((name for name in whole.refused if whole.store.user_folder(whole.root, name) == path), None)
 
 
 def _awaited(folder: str, documents: Documents, was_there: bool) -> Finding:

@@ -16,11 +16,13 @@ from ....protocols import Stored
 from ....reports import Finding, Severity
 from ...encryption.cipher import Cipher
 from ...files.codec import decode
-from ...files.frames import Damage, Frame, is_unfinished, scan
+from ...files.frames import HEAD, Damage, Frame, is_unfinished, scan
 from ...table.rows import RECORD, Row, row_of
 from ..pinned import Pinned
 
 _HASH: Final = re.compile(r"[0-9a-f]{24}")
+_ENDING: Final = re.compile(rb"\.([0-9a-f]+) ")
+"""What begins, behind its checksum, a frame that ends a commit."""
 _NOTES: Final = ("x", "y", "g", "next")
 Ints = npt.NDArray[np.int64]
 
@@ -46,7 +48,8 @@ class Documents:
     ``pieces``: file, start and end of what is to be quarantined; ``bad``: numbers, by segment, of frames that check and
     are not to be kept; ``headless``: segments that do not name their user; ``announced``: which segment each says that
     follows; ``awaited``: the one that the last one says follows, and that is not there; ``removals``: the numbers that
-    each removal takes out; ``removed``: those of them that are still there.
+    each removal takes out; ``removed``: those of them that are still there; ``cut``: the number of an unfinished frame
+    at the end that was to end its commit.
     """
 
     user_id: str | None = None
@@ -58,6 +61,7 @@ class Documents:
     bad: dict[int, set[int]] = field(default_factory=dict)
     headless: set[int] = field(default_factory=set)
     awaited: int = 0
+    cut: int = 0
     announced: dict[int, int] = field(default_factory=dict)
     numbers: array[int] = field(default_factory=lambda: array("q"))
     origins: array[int] = field(default_factory=lambda: array("q"))
@@ -118,6 +122,8 @@ class DocumentCheck:
 
     def _damage(self, pinned: Pinned, piece: Damage, data: bytes, *, is_last: bool) -> bool:
         if piece.tail and is_last and is_unfinished(data[piece.start : piece.end]):
+            ending = _ENDING.match(data, piece.start + HEAD)
+            self.found.cut = int(ending[1], 16) if ending else 0
             self._tell("cosmetic", pinned, "it ends with a write that was never finished", "cuts it off", piece)
             return True
         self.found.pieces.append((pinned.name, piece.start, piece.end))

@@ -18,11 +18,13 @@ from .documents import Documents
 class Vectors:
     """What the vectors of a user are: how many fit, how many records have none, and the rows that are bad.
 
-    ``highest``: the highest number that a row names; ``foreign``: files of other embedding spaces.
+    ``highest``: the highest number that a row names; ``beyond``: how many rows name one behind the last document;
+    ``foreign``: files of other embedding spaces.
     """
 
     rows: int = 0
     highest: int = 0
+    beyond: int = 0
     pending: int = 0
     findings: list[Finding] = field(default_factory=list)
     bad: dict[str, list[int]] = field(default_factory=dict)
@@ -63,6 +65,7 @@ class VectorCheck:
             bad += (np.flatnonzero(rows.bad) + first).tolist()
             good = ~rows.bad & (rows.numbers > 0)
             self.found.highest = max(self.found.highest, int(rows.numbers[good].max(initial=0)))
+            self.found.beyond += int(np.count_nonzero(rows.numbers[good] > self._known.last))
             if len(self._numbers):
                 at = np.minimum(np.searchsorted(self._numbers, rows.numbers), len(self._numbers) - 1)
                 fits = good & (self._numbers[at] == rows.numbers) & (self._hashes[at] == rows.hashes)
