@@ -379,6 +379,24 @@ def test_an_import_says_what_it_could_not_read(sh: Shell, tmp_path: Path) -> Non
     assert sh("import", str(tmp_path / "nothing.jsonl")).code == 1
 
 
+def test_a_source_that_cannot_be_read_keeps_no_other_one_out(sh: Shell, tmp_path: Path) -> None:
+    """All sources are tried, the bad ones are named; in part is exit code 4, nothing at all is 1."""
+    file, other = tmp_path / "a.jsonl", tmp_path / "photo.jpg"
+    sh("remember", "Likes tea.", "--user", "alice")
+    sh("export", str(file), "--user", "alice")
+    other.write_bytes(b"\xff\xd8\xff")
+    missing = str(tmp_path / "nothing.jsonl")
+    ran = sh("import", missing, str(other), str(file), "--user", "bob")
+    assert ran.code == 4
+    assert missing in ran.err
+    assert str(other) in ran.err
+    assert "1 added" in ran.out
+    ran = sh("import", missing, str(file), "--user", "bob", "--json")
+    assert ran.code == 4
+    assert [("report" in told, "error" in told) for told in ran.json["files"]] == [(True, False), (False, True)]
+    assert sh("import", missing, str(other), "--user", "bob").code == 1
+
+
 def test_a_dry_run_makes_no_store(sh: Shell, tmp_path: Path) -> None:
     """What an import into a new store would do is told without making one."""
     file = tmp_path / "a.jsonl"

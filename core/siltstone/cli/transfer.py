@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import ConfigurationError, InvalidInputError, MissingDependencyError, NotFoundError, SiltstoneError
 from .options import DEFAULT_STORE, IN_PART, AsJson, Embedding, StoreAt, User, embed, opened
 from .output import note, progress, write_json
 
@@ -65,24 +66,35 @@ def import_(
     siltstone import ./storage chat_store.json monday.json --user alice
 
     Twice changes nothing; stopped or killed, it goes on when it is run again. What was forgotten stays forgotten.
-    Exit code 4 when something could not be read; the rest is stored. A missing store is made.
+    Each source is tried. Exit code 4 when something could not be read; the rest is stored. A missing store is made.
     """
     reports: dict[str, ImportReport] = {}
+    failures: dict[str, SiltstoneError] = {}
     there = os.path.exists(store)
     place = ":memory:" if dry_run and not there else store
     with opened(place, user, embedder, create=True, read_only=dry_run and there) as memory:
         for file in files:
-            with progress(file) as advance_to:
-                reports[file] = memory.import_from(
-                    sys.stdin.buffer if file == "-" else file, format=format, dry_run=dry_run, progress=advance_to
-                )
+            source = sys.stdin.buffer if file == "-" else file
+            try:
+                with progress(file) as advance_to:
+                    reports[file] = memory.import_from(source, format=format, dry_run=dry_run, progress=advance_to)
+            except (ConfigurationError, InvalidInputError, MissingDependencyError, NotFoundError) as exc:
+                if len(files) == 1:
+                    raise
+                failures[file] = exc
+                note(f"{file}: {exc}")
+                continue
             if not as_json:
                 _show(file, reports[file])
         if as_json:
-            write_json({"files": [{"file": file, "report": report} for file, report in reports.items()]})
+            told = [{"file": file, "report": report} for file, report in reports.items()]
+            failed = [{"file": file, "error": str(exc)} for file, exc in failures.items()]
+            write_json({"files": [*told, *failed]})
         if not dry_run:
             embed(memory)
-    if any(report.failed for report in reports.values()):
+    if not reports:
+        raise typer.Exit(1)
+    if failures or any(report.failed for report in reports.values()):
         raise typer.Exit(IN_PART)
 
 
