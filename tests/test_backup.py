@@ -357,6 +357,29 @@ def test_a_damaged_backup_is_refused(tmp_path: Path) -> None:
     assert contents(tmp_path / "store") == before
 
 
+@pytest.mark.parametrize("harm", ["damaged", "emptied", "deleted"])
+def test_a_damaged_store_does_not_replace_a_good_backup(tmp_path: Path, harm: str) -> None:
+    """Where documents do not check or are gone, an earlier backup stays as it is; another folder takes the copy."""
+    filled(tmp_path / "store").close()
+    backup(tmp_path / "store", tmp_path / "backup")
+    good = {path: path.read_bytes() for path in (tmp_path / "backup").rglob("*") if path.is_file()}
+    before = contents(tmp_path / "store")
+    for path in (tmp_path / "store").glob("users/*/u-*/docs.*"):
+        whole = path.read_bytes()
+        if harm == "damaged":
+            path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+        elif harm == "emptied":
+            path.write_bytes(b"")
+        else:
+            path.unlink()
+    with pytest.raises(StoreCorruptedError, match="siltstone verify first, or back up into another folder"):
+        backup(tmp_path / "store", tmp_path / "backup")
+    assert {path: path.read_bytes() for path in (tmp_path / "backup").rglob("*") if path.is_file()} == good
+    backup(tmp_path / "store", tmp_path / "another")
+    restore(tmp_path / "backup", tmp_path / "store")
+    assert contents(tmp_path / "store") == before
+
+
 def test_the_commands_back_up_and_restore(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

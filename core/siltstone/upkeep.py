@@ -83,7 +83,9 @@ def backup(
     cache. A backup that is killed leaves the one before. It keeps what is forgotten later until the next one into the
     same folder; ``restore`` does not bring that back. ``progress(done, total)`` counts users. O(what is new).
 
-    Raises ``NotFoundError`` where there is no store, ``ConfigurationError`` for a ``target`` that cannot be one.
+    Raises ``NotFoundError`` where there is no store, ``ConfigurationError`` for a ``target`` that cannot be one, and
+    ``StoreCorruptedError``, with nothing changed, where an earlier backup would be replaced by a damaged one: documents
+    do not check, or all of a user's are gone.
     """
     store = FolderStore(_folder(location), create=False, lock_timeout=_LOCK_TIMEOUT, key=given_key(key))
     try:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
 
-from ...errors import BackendUnavailableError, ConfigurationError
+from ...errors import BackendUnavailableError, ConfigurationError, StoreCorruptedError
 from ...protocols import Progress
 from ...reports import BackupReport
 from ..files import auditfile, disk, storefile
@@ -52,6 +52,18 @@ class _Run:
     bytes: int = 0
     copied_bytes: int = 0
     damaged: list[str] = field(default_factory=list)
+
+    def had_documents(self, folder: str) -> bool:
+        """Return whether the run before holds documents of a user."""
+        below = os.path.join("users", folder, "docs.")
+        return any(name.startswith(below) and copy.size for name, copy in self.known.items())
+
+
+def _keeping(run: _Run, why: str) -> StoreCorruptedError:
+    return StoreCorruptedError(
+        f"{why}, and {run.target} may hold the last good copy; nothing in it was changed: run siltstone verify first, "
+        "or back up into another folder"
+    )
 
 
 def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progress: Progress | None) -> BackupReport:
@@ -85,7 +97,12 @@ def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progres
                 kept.update(copy.path for copy in whole)
             yield Entry("", 0, tuple(whole))
 
-        manifest.write(target, origin, entries())
+        try:
+            manifest.write(target, origin, entries())
+        except StoreCorruptedError:
+            disk.unlink(os.path.join(target, f"{manifest.NAME}.new"))
+            _drop_others(target, {copy.path for copy in known.values()})
+            raise
         _drop_others(target, kept)
     return BackupReport(root, target, users, run.files, run.copied, run.bytes, run.copied_bytes, tuple(run.damaged))
 
@@ -117,6 +134,8 @@ def _copy_user(run: _Run, root: str, folder: str, timeout: float) -> Entry | Non
             pinned = pin_user(path)
     except FileNotFoundError:
         return None
+    if run.had_documents(folder) and not any(each.size for each in pinned if each.is_documents):
+        raise _keeping(run, f"the documents of users/{folder} are gone")
     return Entry(folder, audited, tuple(_copy(run, folder, pinned)))
 
 
@@ -159,6 +178,8 @@ def _whole_commits(run: _Run, name: str, pinned: Pinned, is_last: bool) -> Itera
     """Yield a segment of documents, without what a killed writer left unfinished at its end."""
     data = pinned.read()
     end, damaged = committed(data)
+    if damaged and run.known:
+        raise _keeping(run, f"{name} holds pieces that do not check")
     if damaged:
         run.damaged.append(name)
     yield data[:end] if is_last else data
