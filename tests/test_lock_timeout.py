@@ -24,6 +24,7 @@ def opened(folder: Path) -> FolderStore:
 
 def test_making_a_store(tmp_path: Path) -> None:
     """Another one that makes the same store is waited for as long."""
+    pytest.importorskip("cryptography")
     with FileLock(str(tmp_path / "LOCK")).held(0), pytest.raises(StoreLockedError, match=f"for {SOON} s"):
         opened(tmp_path)
 

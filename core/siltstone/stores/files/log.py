@@ -409,7 +409,7 @@ class Log:
         if not self._dead:
             return []
         damaged = self.damaged()
-        return [n for n, dead in self._dead.items() if n not in damaged and is_due(dead, self._segments[n].end)]
+        return [n for n, dead in list(self._dead.items()) if n not in damaged and is_due(dead, self._segments[n].end)]
 
     def segment(self, number: int) -> Segment:
         """Return a segment by number."""
@@ -424,11 +424,11 @@ class Log:
 
     def bytes(self) -> int:
         """Size on disk."""
-        return sum(segment.file.size for segment in self._segments.values())
+        return sum(segment.file.size for segment in list(self._segments.values()))
 
     @property
     def _last(self) -> Segment:
-        return self._segments[max(self._segments)]
+        return self._segments[max(list(self._segments))]  # a copy: readers ask while a writer begins another one
 
     def _open(self, number: int) -> Segment:
         path = self._path(number)

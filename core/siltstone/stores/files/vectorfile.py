@@ -91,7 +91,7 @@ class VectorFile:
 
     def sync(self) -> None:
         """Return when all rows are on disk."""
-        for file in self._files.values():
+        for file in list(self._files.values()):  # a reader may open another one meanwhile
             file.sync()
 
     def news(self) -> list[VectorRows]:
@@ -99,7 +99,7 @@ class VectorFile:
         found: list[VectorRows] = []
         segments = self.segments()
         self._last = max(segments, default=self._last)
-        for gone in self._counts.keys() - set(segments):
+        for gone in set(self._counts) - set(segments):
             self._let_go(gone)
         for segment in segments:
             start = max(0, self._read - (segment << _SLOT_BITS))
