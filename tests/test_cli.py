@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -385,6 +386,8 @@ def test_a_source_that_cannot_be_read_keeps_no_other_one_out(sh: Shell, tmp_path
     sh("remember", "Likes tea.", "--user", "alice")
     sh("export", str(file), "--user", "alice")
     other.write_bytes(b"\xff\xd8\xff")
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(file.read_bytes()))
+    assert "compressed by gzip" in sh("import", str(tmp_path / "a.jsonl.gz")).err
     missing = str(tmp_path / "nothing.jsonl")
     ran = sh("import", missing, str(other), str(file), "--user", "bob")
     assert ran.code == 4
@@ -428,6 +431,10 @@ def test_an_encrypted_store_takes_its_key_from_a_file(
     assert "heliotrope" in sh("--key-file", str(new), "search", "word").out
     assert sh("rekey", "--same-key").code == 2
     assert sh("--key-file", str(tmp_path / "none"), "stats").code == 1
+    (tmp_path / "raw").write_bytes(bytes(range(128, 160)))
+    refused = sh("--key-file", str(tmp_path / "raw"), "stats")
+    assert refused.code == 1
+    assert "write base64:… into the file" in refused.err
 
 
 def told_long_ago(sh: Shell, text: str) -> None:

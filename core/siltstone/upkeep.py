@@ -190,9 +190,10 @@ def rekey(
     ``key`` and ``new_key`` are what ``TieredMemory.open`` takes; ``SILTSTONE_KEY`` stands for ``key`` alone. The new
     key alone takes one small file, and whoever has the store open goes on. ``data_keys`` writes everything anew, user
     after user, while others go on; where there is a new key as well, they have to open the store again with it, and
-    are told so before anything is written. It makes backups from before unreadable: take one afterwards. Whoever had
-    the old key and a copy of ``KEYS`` can read what was written under it until then; after ``data_keys`` nothing later.
-    A run that was killed goes on when it is called again, with the same keys. O(bytes) with ``data_keys``, else O(1).
+    are told so before anything is written. Backups from before can then be read only with the old key and a copy of
+    ``KEYS`` from before: take one afterwards, and copy ``KEYS`` anew, as after each ``rekey``. Whoever had the old key
+    and a copy of ``KEYS`` can read what was written under it until then; after ``data_keys`` nothing later. A run that
+    was killed goes on when it is called again, with the same keys. O(bytes) with ``data_keys``, else O(1).
 
     Raises ``DecryptionError`` for a wrong key, ``ConfigurationError`` for a plain store, ``StoreCorruptedError`` for
     a user with damaged documents, who keeps the old key.

@@ -32,7 +32,12 @@ def read_key(path: Path) -> str:
     """Return the key in a file; a line end at its end is not part of it."""
     try:
         text = path.read_text("utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as exc:
+    except UnicodeDecodeError:
+        raise ConfigurationError(
+            f"{path} holds bytes that are no text: nothing was opened; for a key of 32 bytes write base64:… into "
+            "the file (the bytes in base64), or hex:…"
+        ) from None
+    except OSError as exc:
         raise ConfigurationError(f"no key can be read from {path}: {exc}; nothing was opened") from exc
     if not text:
         raise ConfigurationError(f"{path} is empty: nothing was opened")

@@ -159,7 +159,8 @@ def rekey(
     """Give an encrypted store another key.
 
     Without --data-keys one small file changes, and other processes go on. With it everything is written anew; backups
-    from before cannot be read any more, and killed, it goes on when it is run again.
+    from before can then be read only with the old key and a copy of KEYS from before. Killed, it goes on when it is run
+    again. Copy KEYS anew after each rekey.
 
     \b
     siltstone rekey --new-key-file new.key
@@ -183,7 +184,8 @@ def rekey(
         print("the store has the new key")
     if data_keys:
         print(f"{report.users} users have new keys")
-        note("take a new backup: those from before cannot be read any more")
+        note("take a new backup: those from before can only be read with the old key and a copy of KEYS from before")
+    note("copy KEYS anew: a copy from before goes with the old key")
 
 
 def audit(store: StoreAt = DEFAULT_STORE, user: OnlyUser = None, as_json: AsJson = False) -> None:

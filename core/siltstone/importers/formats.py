@@ -28,5 +28,6 @@ def reader_for(source: Source, format: str | None) -> Reader:
     if format is not None:
         raise InvalidInputError(f"format {format!r} is none of {names}: nothing was imported")
     raise InvalidInputError(
-        f"{source.name} looks like none of the formats {names}: nothing was imported; pass format= if it is one of them"
+        f"{source.name} looks like none of the formats {names}: nothing was imported; "
+        "pass format= (--format) if it is one of them"
     )

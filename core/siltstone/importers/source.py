@@ -12,13 +12,14 @@ from typing import IO, Any, BinaryIO, Final, cast
 from ..errors import InvalidInputError, NotFoundError
 
 _HEAD: Final = 65_536
+_GZIP: Final = b"\x1f\x8b"
 
 
 class Source:
     """A path, or a file that is open for reading (binary, or text), which is read once and left open.
 
     ``name`` names it to people and ``stem`` is its file name without the ending; ``folder`` says that it is one.
-    Raises ``NotFoundError`` where there is nothing.
+    Raises ``NotFoundError`` where there is nothing, ``InvalidInputError`` for what is compressed.
     """
 
     def __init__(self, path_or_file: str | os.PathLike[str] | IO[Any]) -> None:
@@ -37,6 +38,10 @@ class Source:
             raise InvalidInputError(f"a path or an open file is needed, not {type(path_or_file).__name__}")
         self.stem = os.path.splitext(os.path.basename(os.path.abspath(self.name)))[0] or "import"
         self.head = b"" if self.folder else self._peek()
+        if self.head.startswith(_GZIP):
+            raise InvalidInputError(
+                f"{self.name} is compressed by gzip: nothing was imported; gzip -dc {self.name} | siltstone import -"
+            )
 
     @property
     def modified(self) -> datetime | None:

@@ -174,5 +174,5 @@ def superfluous(root: str) -> ConfigurationError:
 def missing(root: str) -> DecryptionError:
     """Return the error of an encrypted store that is opened without a key."""
     return DecryptionError(
-        f"{root} is encrypted, and no key was given; nothing was changed: pass key=, or set SILTSTONE_KEY"
+        f"{root} is encrypted, and no key was given; nothing was changed: pass key= (--key-file), or set SILTSTONE_KEY"
     )
