@@ -158,7 +158,7 @@ class Life(RuleBasedStateMachine):
 
     def chosen(self, which: int) -> str:
         """Return one of the items that live."""
-        return sorted(self.model.items)[which % len(self.model.items)]
+        return list(self.model.items)[which % len(self.model.items)]  # in order: ids are random
 
     def wrote(self) -> None:
         """See that the revision is another one."""
@@ -180,7 +180,7 @@ class Life(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(KINDS), session=st.sampled_from((None, *SESSIONS)), which=st.lists(WHICH, max_size=2))
     def remember(self, kind: str, session: str | None, which: list[int]) -> None:
         """Remember something, perhaps of what is known already."""
-        sources = tuple({self.chosen(n) for n in which} if self.model.items else ())
+        sources = tuple(dict.fromkeys(self.chosen(n) for n in which) if self.model.items else ())
         text = self.text()
         id = self.memory.remember(text, kind=kind, session_id=session, source_ids=sources)
         self.model.items[id] = Item([text], kind, session, sources)
