@@ -8,8 +8,8 @@ night. At each month's end the profile section is compared with the truth: what 
 longer must not.
 
 Half of the phrasings (``near``) are of the kind that the rules were written for; the other half (``apart``) were
-written without looking at the rules. They are run and reported apart. Vectors are those of ``HashEmbedder``:
-words decide here, and the time is that of the memory, not of a model.
+written to differ from them, by someone who knew the rules. They are run and reported apart. Vectors are those of
+``HashEmbedder``: words decide here, and the time is that of the memory, not of a model.
 """
 
 from __future__ import annotations
