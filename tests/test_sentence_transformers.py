@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from siltstone import TieredMemory
 from siltstone.errors import MissingDependencyError, ModelError
 from siltstone.models.sentence_transformers import SentenceTransformersEmbedder, SentenceTransformersReranker
 
@@ -114,3 +116,28 @@ def test_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingDependencyError, match=r'pip install "siltstone\[sentence-transformers\]"'):
         SentenceTransformersEmbedder("intfloat/e5-small").embed_query("x")
+
+
+def test_chinese_for_an_english_model_warns_once_and_names_the_fix(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first Chinese text warns, later ones and English do not; all are stored and found by their words."""
+
+    def said() -> list[str]:
+        return [record.getMessage() for record in caplog.records if "does not understand" in record.getMessage()]
+
+    english_only = f"sentence-transformers:{folder}"
+    with TieredMemory.open(":memory:", embedder=english_only) as memory, caplog.at_level(logging.WARNING, "siltstone"):
+        memory.add([("user", "I live in Shenzhen."), ("user", "My café is called Zoë’s.")], session_id="a")
+        memory.flush()
+        assert said() == []
+        memory.add([("user", "我养了一只叫小白的猫。")], session_id="a")
+        memory.add([("user", "我在深圳做前端工程师。")], session_id="b")
+        memory.flush()
+        (warning,) = said()
+        assert "does not understand Chinese" in warning
+        assert "siltstone reembed" in warning
+        memory.add([("user", "У меня живёт кошка.")], session_id="c")
+        memory.flush()
+        assert "does not understand Russian" in said()[1]
+        assert memory.search("小白")[0].record.text == "我养了一只叫小白的猫。"
