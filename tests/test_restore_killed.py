@@ -21,6 +21,8 @@ KEYS = [pytest.param(None, id="plain"), pytest.param(bytes(range(32)), id="encry
 
 def filled(folder: Path, key: bytes | None) -> FolderStore:
     """Return a store of three users, and back it up."""
+    if key is not None:
+        pytest.importorskip("cryptography")
     store = FolderStore(folder, key=key)
     store.commit("u", [said("a", "kept", seed=1), said("b", f"{SECRET} one", seed=2)])
     store.commit("v", [said("c", f"{SECRET} two", user="v", seed=3)])
