@@ -6,7 +6,6 @@ import base64
 import os
 import random
 import shutil
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from crash.steps import watch
 from items import asked, known, said, space, vector
 from siltstone import TieredMemory
 from siltstone.errors import ConfigurationError, DecryptionError, NotFoundError, StoreCorruptedError
@@ -23,7 +21,7 @@ from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
 from siltstone.testing import HashEmbedder
 from siltstone.upkeep import backup, restore
-from writers import PROCESSES
+from writers import PROCESSES, die_at
 
 pytest.importorskip("cryptography")
 
@@ -415,15 +413,7 @@ def test_a_store_whose_making_was_killed_is_made_with_the_same_key(tmp_path: Pat
 
 def make_until(folder: Path, step: int) -> None:
     """Make a store, and be killed at a change on disk."""
-    left = step
-
-    def tell(moment: str, name: str) -> None:
-        nonlocal left
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-
-    watch(str(folder), tell)
+    die_at(step)
     FolderStore(folder, key=KEY)
 
 
@@ -504,15 +494,7 @@ def remove_until(folder: Path, step: int) -> None:
     """Remove everything of a user, and be killed at a change on disk."""
     store = FolderStore(folder, key=KEY)
     store.messages("u", "s")
-    left = step
-
-    def tell(moment: str, name: str) -> None:
-        nonlocal left
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-
-    watch(str(folder), tell)
+    die_at(step)
     store.remove("u", [], everything=True)
 
 

@@ -16,7 +16,7 @@ from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import audit, backup, verify
 from test_full_disk import files_limited_to
-from writers import PROCESSES
+from writers import PROCESSES, die_at
 
 
 def filled(folder: Path) -> FolderStore:
@@ -154,14 +154,6 @@ def erase_until(folder: Path, step: int) -> None:
     """Erase alice where no file can grow, and be killed at a change on disk."""
     store = FolderStore(folder)
     store.messages("alice", "s")
-    left = step
-
-    def tell(moment: str, name: str) -> None:
-        nonlocal left
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-
-    watch(str(folder), tell)
+    die_at(step)
     with files_limited_to(8_000):
         store.remove("alice", [], transcripts=[Refusal("s", id=f"a{n}") for n in range(5, 60)], everything=True)

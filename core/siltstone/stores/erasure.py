@@ -8,11 +8,9 @@ from contextlib import suppress
 
 from ..errors import StoreCorruptedError
 from .encryption.cipher import Keys
-from .files import auditfile, disk
+from .files import auditfile, disk, layout
 from .files.auditfile import Deed
 from .files.log import Vanished, read_header, refused_in
-
-TRASH = "trash"
 
 
 def erasure(folder: str, keys: Keys, user_id: str | None = None) -> Deed | None:
@@ -39,7 +37,7 @@ def erasure(folder: str, keys: Keys, user_id: str | None = None) -> Deed | None:
 
 def erasures(root: str, keys: Keys) -> Iterator[Deed]:
     """Yield the deeds of all folders that wait to be deleted, in the audit or not yet."""
-    trash = os.path.join(root, TRASH)
+    trash = os.path.join(root, layout.TRASH)
     for name in disk.names(trash, missing_ok=True):
         deed = erasure(os.path.join(trash, name), keys)
         if deed is not None:
@@ -49,7 +47,7 @@ def erasures(root: str, keys: Keys) -> Iterator[Deed]:
 def refused_there(root: str, user_folder: str, user_id: str, keys: Keys) -> set[str]:
     """Return what removed folders of a user refuse that has not gone over to a new one yet."""
     refused: set[str] = set()
-    trash, mine = os.path.join(root, TRASH), os.path.basename(user_folder) + "."
+    trash, mine = os.path.join(root, layout.TRASH), os.path.basename(user_folder) + "."
     for name in disk.names(trash, missing_ok=True):
         if name.startswith(mine):
             folder = os.path.join(trash, name)

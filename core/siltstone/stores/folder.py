@@ -4,16 +4,20 @@
 
     store/
       STORE                            format, secret of the hashes, embedding space; two copies
-      KEYS/                            encrypted stores only, see ``files.keys``
+      KEYS/                            encrypted stores only, see ``encryption.keys``
       LOCK                             taken while STORE is replaced or AUDIT grows
       AUDIT                            what was forgotten, restored and repaired: ids and counts, no text
       users/ab/<name>-<hash>/
         LOCK                           the writer of this user
+        KEY                            encrypted stores only: which of the keys is theirs
         docs.000001.jsonl              framed documents: the truth
         vectors.0000x384.000000.f16    vectors, each naming its document
         cache                          indexes, ready to be mapped; made anew when it does not check
       unfinished/                      names users whose removals are under way
       trash/                           users being removed; emptied by every removal and every open
+      quarantine/                      damaged pieces that a repair took out; a user's go with their next removal
+      migration/                       copies of what a migration touches, until it has succeeded
+      restoring/                       what a restore puts into the place of the users
 """
 
 from __future__ import annotations
@@ -29,8 +33,6 @@ from threading import Lock, Thread
 from typing import Final, Literal, TypeVar
 from weakref import WeakSet
 
-import numpy as np
-
 from ..errors import (
     BackendUnavailableError,
     ConfigurationError,
@@ -42,7 +44,7 @@ from ..errors import (
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from .encryption.cipher import Keys
-from .erasure import TRASH, erasure, refused_there
+from .erasure import erasure, refused_there
 from .files import auditfile, disk, layout, mounts, removed, storefile
 from .files.auditfile import Deed
 from .files.lock import LOCK_TIMEOUT, FileLock
@@ -51,11 +53,11 @@ from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
 from .maintenance import quarantine, restored
 from .migrations.run import migrate
-from .reading import ReadingStore, check_user_id, counts, same_space
+from .reading import ReadingStore, check_user_id, same_space, stats_of
 from .rewriting import Rules
 from .table.plan import Refusals, refused_of
 from .table.table import HISTORY, Table
-from .user import UNFINISHED, UserStore
+from .user import UserStore
 
 _OPEN_USERS: Final = 64
 """Users kept in memory, the ones used last; each costs up to four open files."""
@@ -113,7 +115,7 @@ class FolderStore(ReadingStore):
         self._rules = Rules(
             self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
         )
-        self._trash = os.path.join(self._root, TRASH)
+        self._trash = os.path.join(self._root, layout.TRASH)
         self._left: list[SiltstoneError] = []
         self._delayed: dict[str, str] = {}
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None
@@ -301,16 +303,13 @@ class FolderStore(ReadingStore):
         notes += self._keys.health()
         notes += tuple(f"a removed user's files could not be deleted yet: {why}" for why in self._left)
         notes += tuple(
-            f"{UNFINISHED}/{os.path.basename(mark)}: a removal has not come to its end{why}; the next goes on with it"
+            f"{layout.UNFINISHED}/{os.path.basename(mark)}: "
+            f"a removal has not come to its end{why}; the next goes on with it"
             for mark, why in self._delayed.items()
             if disk.exists(mark)
         )
-        return StoreStats(
-            messages=int(np.count_nonzero(view.messages)),
-            records=view.total,
-            sessions=view.session_count,
-            kinds=counts(view),
-            pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
+        return stats_of(
+            view,
             bytes={} if user is None else user.bytes(),
             health=notes + (() if user is None else user.health()),
         )
@@ -496,7 +495,7 @@ class FolderStore(ReadingStore):
         What fails is that user's: the others go on. ``stats`` tells it, and the next removal or open tries again.
         """
         store = self._settled()
-        marks = os.path.join(self._root, UNFINISHED)
+        marks = os.path.join(self._root, layout.UNFINISHED)
         self._delayed = {}
         for name in disk.names(marks, missing_ok=True):
             mark, why = os.path.join(marks, name), ""
@@ -565,7 +564,7 @@ def _prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float
         name not in ("LOCK", storefile.KEYS) and not name.startswith("STORE.") for name in disk.names(root)
     )
     if occupied and storefile.exists(root):
-        return storefile.unlock(root, key)  # another process made it between the two looks
+        return storefile.unlock(root, key, lock_timeout=timeout)  # another process made it between the two looks
     if occupied:
         raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")
     if not create:

@@ -16,7 +16,7 @@ from ..index.vectors import Halves, Rows
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, Stored, StoreStats
 from ..records import Record
 from .files.codec import decode
-from .reading import ReadingStore, check_user_id, counts, same_space
+from .reading import ReadingStore, check_user_id, same_space, stats_of
 from .table.plan import Planned, Refusals, plan, refused_of
 from .table.table import HISTORY, Table
 
@@ -111,15 +111,7 @@ class RamStore(ReadingStore):
 
     def stats(self, user_id: str) -> StoreStats:
         """Return counts of one user."""
-        view = self._table(user_id).view
-        return StoreStats(
-            messages=int(np.count_nonzero(view.messages)),
-            records=view.total,
-            sessions=view.session_count,
-            kinds=counts(view),
-            pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
-            bytes={},
-        )
+        return stats_of(self._table(user_id).view)
 
     def close(self) -> None:
         """Forget everything."""

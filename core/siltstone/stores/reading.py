@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..errors import EmbedderMismatchError, InvalidInputError, NotFoundError
 from ..index.vectors import Halves
-from ..protocols import Candidates, Fingerprint, Floats, Query, Stored, Where
+from ..protocols import Candidates, Fingerprint, Floats, Query, Stored, StoreStats, Where
 from ..records import KINDS, Message, Record, SessionInfo
 from ..text.keys import dense_key
 from .files.codec import time_of
@@ -185,10 +185,18 @@ def check_query_vector(vector: Floats, dim: int) -> None:
         )
 
 
-def counts(view: View) -> dict[str, int]:
-    """Return the number of live records of each kind that occurs."""
+def stats_of(view: View, *, bytes: Mapping[str, int] | None = None, health: tuple[str, ...] = ()) -> StoreStats:
+    """Return what a view counts, with sizes on disk and what is to be known of them."""
     kinds = view.rows["kind"][view.records]
-    return {KINDS[code]: int(n) for code, n in enumerate(np.bincount(kinds, minlength=len(KINDS))) if n}
+    return StoreStats(
+        messages=int(np.count_nonzero(view.messages)),
+        records=view.total,
+        sessions=view.session_count,
+        kinds={KINDS[code]: int(n) for code, n in enumerate(np.bincount(kinds, minlength=len(KINDS))) if n},
+        pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
+        bytes=bytes or {},
+        health=health,
+    )
 
 
 def _in_session(view: View, session_id: str) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
-from .files import auditfile, cache, disk
+from .files import auditfile, cache, disk, layout
 from .files.auditfile import Deed
 from .files.codec import decode
 from .files.frames import Frame
@@ -40,8 +40,6 @@ _LEAST_CLOSING: Final = 256
 """New rows after which a cache is written, in small stores; large ones wait for a share of their size."""
 _PAUSE: Final = 30.0
 """Seconds for which reads let be what they could not clear up."""
-UNFINISHED: Final = "unfinished"
-"""Folder of a store that names the users whose removals are under way."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class UserStore(Rewriting):
         ``restoring``: whether another store is taking the place of this one.
         """
         self.folder, self.user_id = folder, user_id
-        self._marker = os.path.join(rules.root, UNFINISHED, os.path.basename(folder))
+        self._marker = os.path.join(rules.root, layout.UNFINISHED, os.path.basename(folder))
         self._rules = rules
         self._cipher = rules.keys.cipher(folder)
         self._refusals = Refusals(key)

@@ -1,11 +1,21 @@
-"""Where things lie in a store."""
+"""Where things lie in a store; the drawing is in ``folder``."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Final
 
 from . import disk
+
+USERS: Final = "users"
+"""Folder of the users' own folders."""
+TRASH: Final = "trash"
+"""Folder of removed users that are being deleted."""
+UNFINISHED: Final = "unfinished"
+"""Folder that names the users whose removals are under way."""
+QUARANTINE: Final = "quarantine"
+"""Folder of damaged pieces that a repair took out."""
 
 
 def user_folders(root: str) -> Iterator[str]:
@@ -19,7 +29,7 @@ def strays(root: str) -> Iterator[str]:
 
 
 def _in_users(root: str) -> Iterator[str]:
-    users = os.path.join(root, "users")
+    users = os.path.join(root, USERS)
     for group in disk.names(users, missing_ok=True):
         path = os.path.join(users, group)
         if disk.is_folder(path):

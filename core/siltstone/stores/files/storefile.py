@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...errors import ConfigurationError, StoreCorruptedError, StoreVersionError
 from ...protocols import Fingerprint
 from ..encryption.cipher import NO_KEYS, Keys, missing, superfluous
-from . import disk, twofold
+from . import disk, layout, twofold
 from .lock import LOCK_TIMEOUT
 
 if TYPE_CHECKING:
@@ -181,4 +181,4 @@ def _read(folder: str) -> tuple[dict[str, Any], bool]:
 
 def named_folder(root: str, name: str) -> str:
     """Return where the user's folder of a name lies: spread over 256 folders by the first digits of the hash."""
-    return os.path.join(root, "users", name[-32:-30], name)
+    return os.path.join(root, layout.USERS, name[-32:-30], name)

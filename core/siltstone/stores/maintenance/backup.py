@@ -27,7 +27,7 @@ from ...reports import BackupReport
 from ..files import auditfile, disk, storefile
 from ..files.disk import File
 from ..files.frames import committed
-from ..files.layout import user_folders
+from ..files.layout import USERS, user_folders
 from ..files.lock import FileLock
 from ..files.storefile import StoreFile
 from . import manifest
@@ -55,7 +55,7 @@ class _Run:
 
     def had_documents(self, folder: str) -> bool:
         """Return whether the run before holds documents of a user."""
-        below = os.path.join("users", folder, "docs.")
+        below = os.path.join(USERS, folder, "docs.")
         return any(name.startswith(below) and copy.size for name, copy in self.known.items())
 
 
@@ -76,7 +76,7 @@ def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progres
         number = max((int(name) for name in disk.names(target) if _RUN.fullmatch(name)), default=0) + 1
         run = _Run(target, number, known, 0 if before is None else before.at * 1_000 - _SETTLED)
         origin = Origin(store.identity, time.time_ns() // 1_000, store.format, store.sealed)
-        folders = [os.path.relpath(folder, os.path.join(root, "users")) for folder in user_folders(root)]
+        folders = [os.path.relpath(folder, os.path.join(root, USERS)) for folder in user_folders(root)]
         kept: set[str] = set()
         users = 0
 
@@ -126,7 +126,7 @@ def _check_target(root: str, target: str, store: StoreFile) -> None:
 
 def _copy_user(run: _Run, root: str, folder: str, timeout: float) -> Entry | None:
     """Copy a user as of one moment; ``None`` for one who was removed."""
-    path = os.path.join(root, "users", folder)
+    path = os.path.join(root, USERS, folder)
     lock = FileLock(os.path.join(path, "LOCK"))
     try:
         with lock.held(timeout):
@@ -141,7 +141,7 @@ def _copy_user(run: _Run, root: str, folder: str, timeout: float) -> Entry | Non
 
 def _copy(run: _Run, folder: str, pinned: list[Pinned]) -> list[Copy]:
     copies = []
-    below = os.path.join("users", folder) if folder else ""
+    below = os.path.join(USERS, folder) if folder else ""
     last = max((each.name for each in pinned if each.is_documents), default="")
     for each in pinned:
         name = os.path.join(below, each.name)

@@ -10,12 +10,10 @@ import os
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Final
 
 from ..files import disk
 from ..files.disk import File
-
-FOLDER: Final = "quarantine"
+from ..files.layout import QUARANTINE
 
 
 def keep(root: str, owner: str, source: str, pieces: Sequence[tuple[str, int, int]]) -> str:
@@ -24,7 +22,7 @@ def keep(root: str, owner: str, source: str, pieces: Sequence[tuple[str, int, in
     ``owner``: the name of the user's folder, or ``store``.
     """
     now = datetime.now(timezone.utc)
-    folder = os.path.join(root, FOLDER, f"{now:%Y%m%dT%H%M%S}-{owner}-{secrets.token_hex(4)}")
+    folder = os.path.join(root, QUARANTINE, f"{now:%Y%m%dT%H%M%S}-{owner}-{secrets.token_hex(4)}")
     disk.make_folder(folder)
     for name, start, end in pieces:
         data = File(os.path.join(source, name)).read(start, end - start)
@@ -37,7 +35,7 @@ def keep(root: str, owner: str, source: str, pieces: Sequence[tuple[str, int, in
 
 def forget(root: str, owner: str) -> None:
     """Remove all that is kept of a user."""
-    kept = os.path.join(root, FOLDER)
+    kept = os.path.join(root, QUARANTINE)
     for name in disk.names(kept, missing_ok=True):
         if name.partition("-")[2].rpartition("-")[0] == owner:
             disk.remove_tree(os.path.join(kept, name))

@@ -22,7 +22,7 @@ from ..encryption.cipher import Keys
 from ..files import auditfile, cache, disk, storefile, twofold
 from ..files.auditfile import Deed
 from ..files.frames import Frame
-from ..files.layout import user_folders
+from ..files.layout import QUARANTINE, user_folders
 from ..files.lock import FileLock
 from ..files.log import Log, Vanished
 from ..files.storefile import StoreFile
@@ -70,7 +70,7 @@ def mend(
     with lock.held(timeout):
         _clear(root)
         auditfile.append(root, [*lines, Deed("repair", counts=counts)], keys)
-    return None if kept is None else os.path.join(root, quarantine.FOLDER)
+    return None if kept is None else os.path.join(root, QUARANTINE)
 
 
 def _mend_store(root: str) -> None:

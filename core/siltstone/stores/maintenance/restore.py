@@ -1,7 +1,7 @@
 """Putting a backup in the place of a store, without what was forgotten since it was taken.
 
-``restoring/`` is filled, checked, and rid of what was forgotten; once it is whole ``files.restored`` lets it take the
-place of the store. The folder of each user begins a new life, so that processes that had the old one open read it anew.
+``restoring/`` is filled, checked, and rid of what was forgotten; once it is whole ``restored`` lets it take the place
+of the store. The folder of each user begins a new life, so that processes that had the old one open read it anew.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from ..files.auditfile import Deed
 from ..files.codec import time_of
 from ..files.disk import File
 from ..files.frames import Damage, frame, parse
+from ..files.layout import QUARANTINE, USERS
 from ..folder import FolderStore
 from . import manifest, restored
 from .forgotten import Replay, lacking
 from .manifest import Copy, Entry, Origin
 from .pinned import pin
 
-_BESIDE: Final = frozenset(("LOCK", "KEYS", "quarantine", restored.FOLDER))
+_BESIDE: Final = frozenset(("LOCK", "KEYS", QUARANTINE, restored.FOLDER))
 """What may lie where there is no store."""
 _HEAD: Final = 1 << 16
 _BEFORE: Final = "before"
@@ -81,7 +82,7 @@ def put_back(
                 restored.switch(root, keys)
                 break
     FolderStore(root, keys=keys, lock_timeout=timeout).close()  # empties the trash
-    unreadable = tuple(folder for folder in outcome.unreadable if disk.exists(os.path.join(root, "users", folder)))
+    unreadable = tuple(folder for folder in outcome.unreadable if disk.exists(os.path.join(root, USERS, folder)))
     erased = tuple(sorted(replay.erased))
     return RestoreReport(source, root, time_of(origin.at), users, replay.forgotten, erased, unreadable, knew)
 
@@ -134,7 +135,7 @@ def _check_place(root: str, origin: Origin, keys: Keys) -> str:
 def _copy(source: str, building: str, keys: Keys, progress: Progress | None) -> _Outcome:
     """Bring all files of the backup; each user's begin a new life."""
     outcome = _Outcome()
-    disk.make_folder(os.path.join(building, "users"))  # of a backup without users, too
+    disk.make_folder(os.path.join(building, USERS))  # of a backup without users, too
     entries = sum(1 for _ in manifest.read(source))
     for done, entry in enumerate(manifest.read(source), 1):
         for copy in entry.copies:
@@ -153,7 +154,7 @@ def _copy(source: str, building: str, keys: Keys, progress: Progress | None) -> 
 
 def _copy_user(source: str, building: str, entry: Entry, keys: Keys) -> bool:
     """Bring a user's files; return whether they can be read. Of one whose key is not there they come as they are."""
-    folder = os.path.join(building, "users", entry.folder)
+    folder = os.path.join(building, USERS, entry.folder)
     born = secrets.token_hex(4)
     readable = True
     for copy in entry.copies:  # KEY, which names the keys, is the first by name

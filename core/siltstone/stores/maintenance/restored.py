@@ -20,7 +20,7 @@ from typing import Final
 from ...errors import BackendUnavailableError, StoreLockedError
 from ..encryption.cipher import Keys
 from ..files import auditfile, disk, storefile, twofold
-from ..files.layout import user_folders
+from ..files.layout import TRASH, USERS, user_folders
 from ..files.lock import FileLock
 
 FOLDER: Final = "restoring"
@@ -132,10 +132,10 @@ def quiet(root: str, timeout: float) -> Iterator[None]:
 def finish(root: str, keys: Keys) -> None:
     """Move the parts to their places; what was there goes to ``trash/``. Twice is as good as once. Needs ``quiet``."""
     done = os.path.join(root, FOLDER)
-    users, restored = os.path.join(root, "users"), os.path.join(done, "users")
+    users, restored = os.path.join(root, USERS), os.path.join(done, USERS)
     while disk.is_folder(restored):
         if disk.is_folder(users):
-            trash = os.path.join(root, "trash")
+            trash = os.path.join(root, TRASH)
             disk.make_folder(trash)
             disk.rename(users, os.path.join(trash, secrets.token_hex(8)))
         try:

@@ -14,14 +14,13 @@ from ...encryption.cipher import NO_KEYS, Keys
 from ...files import auditfile, disk, layout, storefile, twofold
 from ...files.disk import FILE_MODE, FOLDER_MODE
 from ...files.frames import Damage, is_unfinished
-from ...files.layout import user_folders
+from ...files.layout import QUARANTINE, TRASH, UNFINISHED, USERS, user_folders
 from ...files.lock import FileLock
 from ...files.storefile import StoreFile
 from .. import restored
 from ..pinned import pin
 
-QUARANTINE: Final = "quarantine"
-_KNOWN: Final = frozenset((storefile.NAME, auditfile.NAME, "LOCK", "KEYS", "users", "trash", "unfinished", QUARANTINE))
+_KNOWN: Final = frozenset((storefile.NAME, auditfile.NAME, "LOCK", "KEYS", USERS, TRASH, UNFINISHED, QUARANTINE))
 _KEY_FILE: Final = re.compile("MASTER|[0-9a-f]{32}")
 _POINTER: Final = re.compile("KEY")
 _FOREIGN: Final = "it is none of siltstone's files"
@@ -75,7 +74,7 @@ def key_files(root: str) -> Iterator[str]:
     """Yield the files of keys, and those that name a user's keys."""
     keys = os.path.join(root, storefile.KEYS)
     if disk.is_folder(keys):
-        for path in (*_below(keys), *_below(os.path.join(root, "users"))):
+        for path in (*_below(keys), *_below(os.path.join(root, USERS))):
             wanted = _KEY_FILE if path.startswith(keys) else _POINTER
             if wanted.fullmatch(os.path.basename(path)) and not disk.is_folder(path):
                 yield path
@@ -120,11 +119,11 @@ def check_leftovers(root: str) -> Iterator[Finding]:
             yield Finding("cosmetic", name, _FOREIGN)
     for path in layout.strays(root):
         yield Finding("cosmetic", os.path.relpath(path, root), _FOREIGN)
-    for name in disk.names(os.path.join(root, "trash"), missing_ok=True):
+    for name in disk.names(os.path.join(root, TRASH), missing_ok=True):
         yield Finding("cosmetic", f"trash/{name}", "a removed user's files are still there", "removes them")
-    for name in disk.names(os.path.join(root, "unfinished"), missing_ok=True):
+    for name in disk.names(os.path.join(root, UNFINISHED), missing_ok=True):
         lock = FileLock(os.path.join(storefile.named_folder(root, name), "LOCK"))
-        if lock.is_free() and disk.exists(os.path.join(root, "unfinished", name)):  # else it is under way
+        if lock.is_free() and disk.exists(os.path.join(root, UNFINISHED, name)):  # else it is under way
             what = "a removal that has not come to its end: its words may still be there"
             yield Finding("exposed", f"unfinished/{name}", what, "ends it")
 
