@@ -636,6 +636,7 @@ class TieredMemory:
             health=counts.health,
             jobs=consolidation.jobs,
             dead_letters=consolidation.dead_letters,
+            reviews=consolidation.reviews,
             compression=consolidation.compression,
         )
 

@@ -15,9 +15,10 @@ from .errors import InvalidInputError
 
 ROLES: Final = ("system", "user", "assistant", "tool")
 KINDS: Final = ("turn", "profile", "event", "fact", "summary", "insight", "document", "item")
-HIDDEN_KINDS: Final = ("job",)
+HIDDEN_KINDS: Final = ("job", "review")
 """Kinds of records that are the memory's own affairs, not memories: stored, and gone with what they rest on, but never
-searched, listed, counted or embedded. A job is work on some messages that is under way, or that has failed."""
+searched, listed, counted or embedded. A job is work on some messages that is under way, or that has failed; a review
+says that a person is to look at what was made of some messages, or has done so."""
 TURN_PREFIX: Final = "turn:"
 """Ids of turn records are this prefix and the message's stored id; supplied ids may not begin with it."""
 
@@ -335,7 +336,8 @@ class Stats:
     ``pending_vectors`` counts texts that cannot be found by meaning yet; ``last_error`` is the embedder's last
     failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts spans of conversation that a
     model is at work on (``leased``), that wait after a failure, and that are ``dead``, with a line for each of these in
-    ``dead_letters``. ``compression`` is tokens of messages per token of their summaries.
+    ``dead_letters``. ``reviews`` counts digests that wait for a person to look at them. ``compression`` is tokens of
+    messages per token of their summaries.
     """
 
     user_id: str
@@ -352,6 +354,7 @@ class Stats:
     health: tuple[str, ...] = ()
     jobs: Mapping[str, int] = field(default_factory=dict)
     dead_letters: tuple[str, ...] = ()
+    reviews: int = 0
     compression: float | None = None
 
 

@@ -56,6 +56,8 @@ class Settings:
     ``summary_tokens``   how long may a summary be? tokens; and never more than a fifth of its source
     ``reflect``       does the language model (``llm=``, else the summarizer's) look at what was learned, and write
                       insights?
+    ``review_share``  which share of the digests is queued for a person to look at, by itself? 0 to 1; see
+                      ``siltstone audit --sample``
     ``worker``        does a thread of this process consolidate what is due, while the application goes on? Else call
                       ``consolidate()``, or run ``siltstone consolidate`` from time to time
     ``worker_pause``  how long after a write does it begin? seconds
@@ -83,6 +85,7 @@ class Settings:
     session_idle: float = 21_600.0
     summary_tokens: int = 400
     reflect: bool = False
+    review_share: float = 0.05
     worker: bool = False
     worker_pause: float = 2.0
     capacity_records: int | None = None

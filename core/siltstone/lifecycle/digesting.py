@@ -20,6 +20,7 @@ from .asking import digest_of
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
 from .retract import retractions
+from .reviews import queued
 from .revise import Revision, revise
 from .spans import Span, due_spans
 from .work import NOTHING, Work, writes
@@ -148,6 +149,9 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
         outcome.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now))
         written = [record for revision in outcome for record in revision.records]
         puts, expect = writes([*_next(work, summary), *written])
+        review = queued(work.store, work.user_id, span, work.policy.settings.review_share) if puts else None
+        if review is not None:
+            puts, expect = (*puts, review.put(work.user_id, work.now)), {**expect, review.id: review.version}
         if job.state != "done" or job.covers or job.version:
             puts, expect = (*puts, job.put(work.user_id, work.now)), {**expect, job.id: job.version}
         return Plan((*puts, page), {**versions, **expect, page.id: at}, tuple(put.id for put in puts))

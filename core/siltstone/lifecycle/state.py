@@ -8,6 +8,7 @@ from typing import Final
 
 from ..protocols import Store, TokenCounter, Where
 from .jobs import jobs
+from .reviews import reviews
 
 SOURCE_TOKENS: Final = "source_tokens"
 """Key among the metadata of a span's summary: how many tokens its messages have."""
@@ -15,15 +16,16 @@ SOURCE_TOKENS: Final = "source_tokens"
 
 @dataclass(frozen=True)
 class State:
-    """Jobs by state; a line for each dead letter; tokens of messages per token of their summaries."""
+    """Jobs by state; a line for each dead letter; digests to be reviewed; tokens of messages per token of summaries."""
 
     jobs: dict[str, int]
     dead_letters: tuple[str, ...]
+    reviews: int
     compression: float | None
 
 
 def state(store: Store, user_id: str, counter: TokenCounter) -> State:
-    """Return the state of a user's consolidation. O(summaries and jobs)."""
+    """Return the state of a user's consolidation. O(summaries, jobs and reviews)."""
     found = [job for job in jobs(store, user_id) if job.state != "done"]
     dead = [job for job in found if job.state == "dead"]
     summaries = [record for record in store.scan(user_id, Where(kinds=("summary",))) if record.level == 0]
@@ -35,5 +37,6 @@ def state(store: Store, user_id: str, counter: TokenCounter) -> State:
             f"session {job.session_id!r}, {len(job.source_ids)} messages, {job.attempts} attempts: {job.error}"
             for job in dead
         ),
+        reviews=sum(not review.done for review in reviews(store, user_id)),
         compression=round(sources / own, 1) if own else None,
     )
