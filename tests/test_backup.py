@@ -9,6 +9,7 @@ import shutil
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -355,6 +356,48 @@ def test_a_damaged_backup_is_refused(tmp_path: Path) -> None:
     assert contents(tmp_path / "store") == before
     restore(tmp_path / "backup", tmp_path / "store")
     assert contents(tmp_path / "store") == before
+
+
+def test_a_restore_that_fails_leaves_no_trace(tmp_path: Path) -> None:
+    """Whichever step on a full disk it fails at: no new folder stays, and a store that was there opens as before."""
+    store = filled(tmp_path / "store")
+    backup(tmp_path / "store", tmp_path / "backup")
+    restored = contents(tmp_path / "store")
+    store.commit("u", [known("g", "since the backup", seed=9)])
+    store.close()
+    before = contents(tmp_path / "store")
+    left = -1
+
+    def fail(event: str, args: tuple[object, ...]) -> None:
+        nonlocal left
+        if event == "siltstone.disk" and str(args[0]) in ("before write", "before rename", "before mkdir"):
+            left -= 1
+            if left == 0:
+                raise BackendUnavailableError("no room left")
+
+    sys.addaudithook(fail)
+    failed = {"new": 0, "store": 0}
+    for target, step in [(name, n) for name in failed for n in range(1, 120, 13)]:
+        folder = tmp_path / "above" / target if target == "new" else tmp_path / "store"
+        left = step
+        try:
+            restore(tmp_path / "backup", folder)
+        except BackendUnavailableError:
+            failed[target] += 1
+            left = -1
+            if storefile.exists(str(folder)):  # it failed when it had happened, or not at all
+                assert contents(folder) in ((before, restored) if target == "store" else (restored,))
+            else:
+                assert not folder.parent.exists()
+            assert not (folder / "restoring").exists()
+        left = -1
+        shutil.rmtree(tmp_path / "above", ignore_errors=True)
+        if contents(tmp_path / "store") != before:
+            shutil.rmtree(tmp_path / "store")
+            restore(tmp_path / "backup", tmp_path / "store")
+            with closing(FolderStore(tmp_path / "store")) as again:
+                again.commit("u", [known("g", "since the backup", seed=9)])
+    assert min(failed.values()) > 2
 
 
 @pytest.mark.parametrize("harm", ["damaged", "emptied", "deleted"])

@@ -82,14 +82,16 @@ def test_a_backup_of_an_encrypted_store_holds_no_key(tmp_path: Path) -> None:
     backup(store, tmp_path / "backup", key=KEY)
     assert readable(tmp_path / "backup") == []
     assert not list((tmp_path / "backup").rglob("KEYS"))
-    with pytest.raises(StoreCorruptedError, match="KEYS"):
+    with pytest.raises(StoreCorruptedError, match="put your copy of the folder KEYS at"):
         restore(tmp_path / "backup", tmp_path / "again", key=KEY)
     with pytest.raises(DecryptionError):
         restore(tmp_path / "backup", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
     (tmp_path / "again").mkdir(exist_ok=True)
     shutil.copytree(store / "KEYS", tmp_path / "again" / "KEYS")
     with pytest.raises(DecryptionError):
         restore(tmp_path / "backup", tmp_path / "again", key=bytes(32))
+    assert [path.name for path in (tmp_path / "again").iterdir()] == ["KEYS"]
     report = restore(tmp_path / "backup", tmp_path / "again", key=KEY)
     assert (report.users, report.unreadable, report.knew) == (2, (), "nothing")
     for user in ("u", "v"):

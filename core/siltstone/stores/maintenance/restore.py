@@ -56,6 +56,7 @@ def put_back(
         raise NotFoundError(f"{source} holds no whole backup; nothing was changed")
     mounts.check(root)
     _check_kind(root, origin)
+    _check_keys(source, root, key, sealed=origin.sealed)
     keys = storefile.unlock(root, key, sealed=origin.sealed, lock_timeout=timeout)
     knew = _check_place(root, origin, keys)
     if restored.is_pending(root):
@@ -99,6 +100,22 @@ def _check_kind(root: str, origin: Origin) -> None:
         with suppress(StoreCorruptedError):
             if ("sealed" in storefile.document(root)) != origin.sealed:
                 raise _elsewhere(root)
+
+
+def _check_keys(source: str, root: str, key: bytes | str | None, *, sealed: bool) -> None:
+    """Raise what stands against a restore to where there is no store yet, in words of the backup."""
+    if storefile.exists(root):
+        return
+    if key is not None and not sealed:
+        raise ConfigurationError(
+            f"the backup {source} is not encrypted, and a key was given (key=, SILTSTONE_KEY or --key-file): nothing "
+            "was changed; restore it without a key"
+        )
+    if key is not None and not disk.is_folder(os.path.join(root, storefile.KEYS)):
+        raise StoreCorruptedError(
+            f"the backup {source} is encrypted, and no backup holds keys; nothing was changed: put your copy of the "
+            f"folder KEYS at {os.path.join(root, storefile.KEYS)}, then restore again"
+        )
 
 
 def _elsewhere(root: str) -> ConfigurationError:

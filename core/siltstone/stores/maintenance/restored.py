@@ -13,11 +13,11 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
-from ...errors import BackendUnavailableError, StoreLockedError
+from ...errors import BackendUnavailableError, SiltstoneError, StoreLockedError
 from ..encryption.cipher import Keys
 from ..files import auditfile, disk, storefile, twofold
 from ..files.layout import TRASH, USERS, user_folders
@@ -31,22 +31,38 @@ _PAUSE: Final = 0.02
 
 @contextmanager
 def building(root: str, timeout: float) -> Iterator[str]:
-    """Hold the folder in which a restore is made ready, empty; one restore at a time."""
-    folder = os.path.join(root, FOLDER)
+    """Hold the folder in which a restore is made ready, empty; one restore at a time.
+
+    A restore that does not happen leaves nothing: where there was no store, the place is as it was.
+    """
+    absent = list(_absent(os.path.join(root, "LOCK")))
+    try:
+        with _guarded(os.path.join(root, FOLDER), timeout) as folder:
+            try:
+                if is_pending(root):
+                    raise StoreLockedError(
+                        f"{root} has been restored by another process meanwhile; nothing was changed: retry"
+                    )
+                _clear(folder)
+                yield folder
+            finally:
+                if not is_pending(root):
+                    disk.remove_tree(folder)
+    finally:
+        _leave_as_found(root, absent)
+
+
+@contextmanager
+def _guarded(folder: str, timeout: float) -> Iterator[str]:
     lock = FileLock(os.path.join(folder, GUARD))
     while True:
-        disk.make_folder(folder)
-        with suppress(FileNotFoundError):  # a killed one's was swept away meanwhile
+        with suppress(FileNotFoundError):  # another one's was swept away meanwhile
+            disk.make_folder(folder)
             lock.acquire(timeout)
             break
     try:
-        if is_pending(root):
-            raise StoreLockedError(f"{root} has been restored by another process meanwhile; nothing was changed: retry")
-        _clear(folder)
         yield folder
     finally:
-        if not is_pending(root):
-            disk.remove_tree(folder)
         lock.release()
 
 
@@ -151,6 +167,33 @@ def finish(root: str, keys: Keys) -> None:
 
 def _is_occupied(exc: BackendUnavailableError) -> bool:
     return isinstance(exc.__cause__, OSError) and exc.__cause__.errno in (errno.ENOTEMPTY, errno.EEXIST)
+
+
+def _absent(path: str) -> Iterator[str]:
+    """Yield a path and the folders above it, the innermost first, as far as they are not there."""
+    while not disk.exists(path):
+        yield path
+        path = os.path.dirname(path)
+
+
+def _leave_as_found(root: str, absent: Sequence[str]) -> None:
+    """Take away what was made for a store that did not come to be, unless others are at work there."""
+    if not absent or storefile.exists(root):
+        return
+    own, *folders = absent
+    lock = FileLock(own)
+    with suppress(SiltstoneError, FileNotFoundError):
+        disk.remove_empty(os.path.join(root, FOLDER))
+    with suppress(SiltstoneError, FileNotFoundError):
+        if not disk.exists(os.path.join(root, FOLDER)) and lock.try_acquire():
+            try:
+                if not storefile.exists(root):
+                    disk.unlink(own)
+            finally:
+                lock.release()
+    for folder in folders:
+        with suppress(SiltstoneError, FileNotFoundError):
+            disk.remove_empty(folder)
 
 
 def _clear(folder: str) -> None:
