@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+
+from shell import Shell
 
 for _name, _examples in (("siltstone", 100), ("ci", 100), ("nightly", 1_000)):
     hypothesis.settings.register_profile(
@@ -63,3 +66,15 @@ def pytest_make_collect_report(
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
     return report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+
+
+@pytest.fixture
+def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """A shell whose store does not exist yet; 100 columns wide, without colours."""
+    store = tmp_path / "memory"
+    monkeypatch.setenv("SILTSTONE_STORE", str(store))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("SILTSTONE_USER", raising=False)
+    monkeypatch.delenv("SILTSTONE_EMBEDDER", raising=False)
+    return Shell(store, capsys)

@@ -15,7 +15,7 @@ from siltstone.protocols import Refusal
 from siltstone.stores.files import auditfile
 from siltstone.stores.files.auditfile import Deed
 from siltstone.stores.folder import FolderStore
-from siltstone.upkeep import audit, verify
+from siltstone.upkeep import audit, backup, restore, verify
 from writers import PROCESSES, remove_until
 
 SECRET = "heliotrope-蓝鹊"
@@ -112,6 +112,21 @@ def test_the_command_lists_the_audit(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "forget" in capsys.readouterr().out
     with pytest.raises(NotFoundError):
         audit(tmp_path / "nothing")
+
+
+def test_a_restore_says_of_what_time_its_backup_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line of a restore tells when the backup was taken: a local time in the table, ISO 8601 in JSON."""
+    small_store(tmp_path / "store").close()
+    backup(tmp_path / "store", tmp_path / "backup")
+    report = restore(tmp_path / "backup", tmp_path / "store")
+    (entry,) = audit(tmp_path / "store")
+    assert (entry.action, entry.taken_at, entry.counts) == ("restore", report.taken_at, {"users": 1})
+    for options in ([], ["--json"]):
+        with pytest.raises(SystemExit):
+            main(["audit", "--store", str(tmp_path / "store"), *options])
+    table, _, told = capsys.readouterr().out.rpartition("\n{")
+    assert json.loads("{" + told)["entries"][0]["taken_at"] == report.taken_at.isoformat()
+    assert f"as of {report.taken_at.astimezone():%Y-%m-%d}" in " ".join(table.split())
 
 
 def test_a_migration_has_a_line(tmp_path: Path) -> None:

@@ -8,59 +8,17 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scripted_server import Answer, ScriptedServer
+from shell import Shell
 from siltstone import Message, TieredMemory
-from siltstone.cli import app, main
+from siltstone.cli import app
 from siltstone.testing import HashEmbedder
 
 COMMANDS = sorted(command.name or "" for command in app.registered_commands)
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a command ended: its exit code and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The JSON document on stdout."""
-        return json.loads(self.out)
-
-
-class Shell:
-    """Runs commands in this process, on a store of its own, as a shell with two variables set would."""
-
-    def __init__(self, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.store = store
-        self._capsys = capsys
-
-    def __call__(self, *args: str) -> Ran:
-        """Run one command and return how it ended."""
-        with pytest.raises(SystemExit) as ended:
-            main(args)
-        printed = self._capsys.readouterr()
-        return Ran(int(ended.value.code or 0), printed.out, printed.err)
-
-
-@pytest.fixture
-def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    """A shell whose store does not exist yet; 100 columns wide, without colours."""
-    store = tmp_path / "memory"
-    monkeypatch.setenv("SILTSTONE_STORE", str(store))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.delenv("SILTSTONE_USER", raising=False)
-    monkeypatch.delenv("SILTSTONE_EMBEDDER", raising=False)
-    return Shell(store, capsys)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -219,6 +177,35 @@ def test_forget_asks_first(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sh("stats", "--json").json["messages"] == 0
 
 
+def test_a_dry_run_of_forget_shows_what_would_go(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for each message and memory, those that only rest on what goes marked; 20 of many, all with ``--json``."""
+    lines = "".join(json.dumps({"role": "user", "content": f"Bird {n}:\nheron " + "x " * 60}) + "\n" for n in range(25))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    ids = sh("add", "--session", "birds", "--json").json["ids"]
+    with TieredMemory.open(sh.store) as memory:
+        alone = memory.remember("Likes herons.", source_ids=[ids[0]])
+        partly = memory.remember("Likes birds.", source_ids=[ids[1], memory.remember("Has a hen.")])
+
+    shown = sh("forget", "--session", "birds", "--dry-run")
+    rows = sh("forget", "--session", "birds", "--dry-run", "--json").json["rows"]
+
+    assert shown.out.startswith("would delete 25 messages and 27 records\n")
+    assert [row["id"] for row in rows] == [*ids, alone, partly]
+    assert [row["rests"] for row in rows[-3:]] == [None, "wholly", "in part"]
+    assert rows[0]["text"].startswith("Bird 0:\nheron")
+    assert rows[0]["time"] == sh("show", ids[0], "--json").json["created_at"]
+    assert all(id in shown.out for id in ids[:20])
+    assert ids[20] not in shown.out
+    assert "Bird 3: heron" in shown.out
+    assert len(shown.out.splitlines()) < 30  # a row is a line
+    assert "and 7 more" in shown.err
+    assert "2, 1 of them only in part" in shown.err
+    assert sh("stats", "--json").json["records"] == 28
+    one = sh("forget", ids[0], "--dry-run").out
+    assert "↳ fact" in one
+    assert "would delete 1 message and 2 records" in one
+
+
 def test_forget_without_a_condition_is_refused(sh: Shell) -> None:
     """``forget`` alone never means everything."""
     sh("add", "Hi there.")
@@ -364,6 +351,25 @@ def test_a_memory_moves_through_a_file(sh: Shell, tmp_path: Path) -> None:
         assert told["report"]["read"] == told["report"][outcome] == 2
     assert "2 unchanged" in sh("import", file, "--user", "bob").out
     assert sh("stats", "--user", "bob", "--json").json["records"] == 2
+
+
+def test_an_export_asks_before_it_replaces_a_file(sh: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is there stays unless a person agrees or ``--yes`` is given; where nobody can be asked it stays."""
+    sh("add", "Hello.")
+    file = tmp_path / "letters.jsonl"
+    file.write_text("something else", encoding="utf-8")
+
+    for answer in ("", "n\n"):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+        declined = sh("export", str(file))
+        assert declined.code == 1
+        assert "--yes" in declined.err
+        assert file.read_text(encoding="utf-8") == "something else"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert sh("export", str(file)).code == 0
+    assert '"Hello."' in file.read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert sh("export", str(file), "--yes").code == 0
 
 
 def test_an_import_says_what_it_could_not_read(sh: Shell, tmp_path: Path) -> None:

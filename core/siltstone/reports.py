@@ -14,7 +14,8 @@ class AuditEntry:
 
     ``action``: ``forget`` (some of a user's memories), ``erase`` (all of a user), ``restore``, ``repair``, ``rekey``
     or ``migrate``; ``at``: when, in UTC; ``user_id``: whose memories, ``None`` for a deed on the whole store;
-    ``ids``: the messages and records concerned; ``counts``: how many of what.
+    ``ids``: the messages and records concerned; ``counts``: how many of what; ``taken_at``: of a restore, when its
+    backup was taken, in UTC.
     """
 
     action: str
@@ -22,6 +23,7 @@ class AuditEntry:
     user_id: str | None = None
     ids: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    taken_at: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,12 +24,15 @@ from .protocols import Progress
 from .reports import AuditEntry, BackupReport, RekeyReport, RestoreReport, VerifyReport
 from .settings import Settings
 from .stores.files import auditfile, storefile
+from .stores.files.auditfile import Deed
 from .stores.files.codec import time_of
 from .stores.folder import FolderStore
 from .stores.maintenance.backup import back_up
 from .stores.maintenance.repair import mend
 from .stores.maintenance.restore import put_back
 from .stores.maintenance.verify import look
+
+logger = logging.getLogger("siltstone")
 
 _LOCK_TIMEOUT: Final = 30.0
 """Seconds that an operation waits for a lock; one on a whole store has more patience than a request."""
@@ -222,11 +226,31 @@ def audit(
     if not storefile.exists(root) and not os.path.exists(os.path.join(root, auditfile.NAME)):
         raise NotFoundError(f"there is no store in {root}")
     keys = storefile.unlock(root, given_key(key))
-    return (
-        AuditEntry(deed.action, time_of(deed.at), deed.user_id, deed.ids, deed.counts)
-        for deed in auditfile.read(root, keys)
-        if user_id in (None, deed.user_id)
-    )
+    return (_entry(deed) for deed in auditfile.read(root, keys) if user_id in (None, deed.user_id))
+
+
+def users(location: str | os.PathLike[str], *, key: Key | None = None) -> Iterator[str]:
+    """Yield the ids of all who have a folder in the store, in no order; of some of them all may be forgotten.
+
+    A folder that does not tell whose it is, damaged or without its key, is left out with a warning in the log.
+    O(users), a small read each. ``key`` is what ``TieredMemory.open`` takes. Raises ``NotFoundError`` where there is
+    no store.
+    """
+    store = FolderStore(_folder(location), create=False, read_only=True, key=given_key(key))
+    with closing(store):
+        named = 0
+        for user_id in store.users():
+            named += 1
+            yield user_id
+        if unnamed := sum(1 for _ in store.user_folders()) - named:
+            logger.warning("%d users cannot be named: siltstone verify --store %s says why", unnamed, location)
+
+
+def _entry(deed: Deed) -> AuditEntry:
+    counts = dict(deed.counts)
+    taken_at = counts.pop("taken_at", None)
+    at = None if taken_at is None else time_of(taken_at)
+    return AuditEntry(deed.action, time_of(deed.at), deed.user_id, deed.ids, counts, at)
 
 
 def _folder(location: str | os.PathLike[str]) -> str:

@@ -66,7 +66,7 @@ def _command(part: str, folder: Path, embedder: str | None, *options: str) -> li
 
 def _first(folder: Path, embedder: str | None) -> None:
     """Let a process chat, and kill it after its last acknowledged add."""
-    out = console()
+    out = console(markup=True)
     last = ""
     with subprocess.Popen(_command("chat", folder, embedder), stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
@@ -127,7 +127,7 @@ def _recall(store: Path | None, embedder: str | None, max_tokens: int) -> None:
     from .talk import ALICE, ZHANG
 
     assert store is not None
-    out = console()
+    out = console(markup=True)
     counter = resolve_counter(None)
     with TieredMemory.open(store, embedder=embedder, token_counter=counter, create=False) as memory:
         out.print(f"[bold]Second process[/bold] ({os.getpid()}): opens {escape(str(store))}.\n")

@@ -11,6 +11,7 @@ import typer
 
 from ..errors import BackendUnavailableError
 from .output import note, progress
+from .users import warn_of_nobody
 
 if TYPE_CHECKING:
     from ..memory import TieredMemory
@@ -50,6 +51,19 @@ Since = Annotated[datetime | None, typer.Option("--since", parser=when, metavar=
 Until = Annotated[datetime | None, typer.Option("--until", parser=when, metavar="TIME", help="Not after.")]
 
 
+def ask(warning: str) -> None:
+    """Say what is about to happen and go on only if a person agrees; where nobody can be asked, that is a no."""
+    note(warning)
+    try:
+        agreed = typer.confirm("Go on?", err=True)
+    except typer.Abort:  # nobody is there, or has had enough
+        note("")
+        agreed = False
+    if not agreed:
+        note("nothing was changed; --yes goes on without asking")
+        raise typer.Abort
+
+
 @contextmanager
 def opened(
     store: str,
@@ -59,13 +73,19 @@ def opened(
     summarizer: str | None = None,
     create: bool = False,
     read_only: bool = False,
+    missing_ok: bool = False,
 ) -> Iterator[TieredMemory]:
-    """Give the block an open memory. A store that is not there is an error unless ``create`` is set."""
+    """Give the block an open memory. A store that is not there is an error unless ``create`` is set.
+
+    Unless then or with ``missing_ok``, a user who has nothing is told on stderr.
+    """
     from ..memory import TieredMemory
 
     with TieredMemory.open(
         store, user_id=user, embedder=embedder, summarizer=summarizer, create=create, read_only=read_only
     ) as memory:
+        if not create and not missing_ok:
+            warn_of_nobody(memory)
         yield memory
 
 

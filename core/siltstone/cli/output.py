@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from ..records import Hit, Record
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Return a console on stdout or stderr; it obeys ``NO_COLOR`` and ``COLUMNS``."""
+def console(*, stderr: bool = False, markup: bool = False) -> Console:
+    """Return a console on stdout or stderr; it obeys ``NO_COLOR`` and ``COLUMNS``.
+
+    ``markup``: whether brackets stand for rich's styles; where they do not, they are text as any other.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    return Console(stderr=stderr, highlight=False, markup=markup)
 
 
 def note(text: str) -> None:
@@ -50,13 +53,18 @@ def plain(value: Any) -> Any:
     return value
 
 
+def count(number: int, what: str) -> str:
+    """Return a number of things, for people: 1 message, 2 messages."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """Give the block a function ``(done, total)`` that moves a bar on stderr, with rate and remaining time."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn(what),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -90,22 +98,18 @@ def show_table(made: Table) -> None:
 
 def records_table(records: Iterable[Record]) -> Table:
     """Return a table of memories: id, kind, date, speaker, text."""
-    from rich.text import Text
-
     made = table(("id", "kind", "date", "who", "text"))
     for record in records:
-        made.add_row(Text(record.id), record.kind, day(record.time), Text(who(record)), Text(record.text))
+        made.add_row(record.id, record.kind, day(record.time), who(record), record.text)
     return made
 
 
 def hits_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
     """Return a table of recalled memories, best first."""
-    from rich.text import Text
-
     made = table(("#", "score", "date", "who", "text"), title=title, right=("#", "score"))
     for place, hit in enumerate(hits, 1):
         record = hit.record
-        made.add_row(str(place), f"{hit.score:.2f}", day(record.time), Text(who(record)), Text(record.text))
+        made.add_row(str(place), f"{hit.score:.2f}", day(record.time), who(record), record.text)
     return made
 
 
@@ -128,16 +132,29 @@ _FIGURE = 8
 """Columns that one figure takes in a table."""
 
 
+def first_words(text: str) -> str:
+    """Return the beginning of a text, as much as fits on the line of a table; wide characters count twice."""
+    from rich.text import Text
+
+    line = Text(" ".join(text.split()))
+    line.truncate(max(console().width - _BESIDE, 20), overflow="ellipsis")
+    return line.plain
+
+
+_BESIDE = 58
+"""Columns that id, kind and time take beside a text."""
+
+
 def who(record: Record) -> str:
     """Return who said it, or what kind of memory it is."""
     return record.speaker or record.role or record.kind
 
 
 def day(time: datetime | None) -> str:
-    """Return a date for people."""
-    return "" if time is None else time.strftime("%Y-%m-%d")
+    """Return a local date, for people."""
+    return "" if time is None else time.astimezone().strftime("%Y-%m-%d")
 
 
 def minute(time: datetime | None) -> str:
-    """Return a date and time for people."""
-    return "" if time is None else time.strftime("%Y-%m-%d %H:%M")
+    """Return a local date and time, for people."""
+    return "" if time is None else time.astimezone().strftime("%Y-%m-%d %H:%M")

@@ -9,6 +9,7 @@ import typer
 from ..records import Record
 from .options import DEFAULT_STORE, AsJson, Embedding, Kinds, Session, Since, StoreAt, Until, User, opened
 from .output import hits_table, minute, note, plain, records_table, show_table, show_why, table, write_json
+from .users import show_users
 
 
 def search(
@@ -123,14 +124,22 @@ def show(
 
 
 def stats(
-    store: StoreAt = DEFAULT_STORE, user: User = "default", embedder: Embedding = None, as_json: AsJson = False
+    users: Annotated[bool, typer.Option("--users", help="List all users instead, and what each has.")] = False,
+    store: StoreAt = DEFAULT_STORE,
+    user: User = "default",
+    embedder: Embedding = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Count what is stored and what it takes on disk.
+    """Count what is stored and what it takes on disk: of one user, or who has what.
 
     \b
-    siltstone stats --json
+    siltstone stats --user alice
+    siltstone stats --users --json
     """
-    with opened(store, user, embedder, read_only=True) as memory:
+    with opened(store, user, embedder, read_only=True, missing_ok=users) as memory:
+        if users:
+            show_users(memory, as_json=as_json)
+            return
         found = memory.stats()
     if as_json:
         write_json(found)
@@ -146,6 +155,4 @@ def stats(
 
 
 def _text(value: object) -> str:
-    from rich.markup import escape
-
-    return escape(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ConfigurationError, InvalidInputError, MissingDependencyError, NotFoundError, SiltstoneError
-from .options import DEFAULT_STORE, IN_PART, AsJson, Embedding, StoreAt, User, embed, opened
-from .output import note, progress, write_json
+from .options import DEFAULT_STORE, IN_PART, AsJson, Embedding, StoreAt, User, Yes, ask, embed, opened
+from .output import count, note, progress, write_json
+from .users import has_nothing, nobody
 
 if TYPE_CHECKING:
     from ..records import ImportReport
@@ -21,6 +22,7 @@ _SHOWN = 20
 
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")] = "-",
+    yes: Yes = False,
     store: StoreAt = DEFAULT_STORE,
     user: User = "default",
     embedder: Embedding = None,
@@ -32,11 +34,16 @@ def export(
     siltstone export alice.jsonl --user alice
     siltstone export | gzip > alice.jsonl.gz
 
-    The file holds every word in plain text and is yours: forget does not reach it. Vectors are not in it.
+    The file holds every word in plain text and is yours: forget does not reach it. Vectors are not in it. Asks before
+    it replaces a file; a user who has nothing is refused.
     """
     if file == "-" and as_json:
         raise typer.BadParameter("--json tells of a file: name one", param_hint="FILE")
-    with opened(store, user, embedder, read_only=True) as memory:
+    with opened(store, user, embedder, read_only=True, missing_ok=True) as memory:
+        if has_nothing(memory):
+            raise NotFoundError(f"nothing was written: {nobody(memory)}")
+        if not yes and os.path.isfile(file):
+            ask(f"The file {file} is there, and will be replaced by the memory of user {user!r}.")
         if file == "-":
             memory.export_to(sys.stdout.buffer)
             return
@@ -45,7 +52,7 @@ def export(
     if as_json:
         write_json({"file": file, "items": items})
     else:
-        print(f"wrote {items} items to {file}")
+        print(f"wrote {count(items, 'item')} to {file}")
 
 
 def import_(

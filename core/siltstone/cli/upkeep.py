@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .keys import VARIABLE, read_key
-from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes
-from .output import note, plain, progress, show_table, table, write_json
+from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes, ask
+from .output import count, minute, note, plain, progress, show_table, table, write_json
 
 if TYPE_CHECKING:
     from ..reports import Finding
@@ -68,7 +68,7 @@ def verify(
             if findings:
                 _show_findings(title, findings, repair=not repair)
         print(
-            f"{report.users} users, {report.documents} documents, {report.vectors} vectors, "
+            f"{count(report.users, 'user')}, {count(report.documents, 'document')}, {count(report.vectors, 'vector')}, "
             f"{report.pending_vectors} to be embedded: {'sound' if report.is_sound else 'damaged'}"
         )
         if report.quarantine is not None:
@@ -105,10 +105,11 @@ def backup(
         write_json(report)
         return
     print(
-        f"backed up {report.users} users to {report.target}: {report.files} files, {report.copied} of them copied now"
+        f"backed up {count(report.users, 'user')} to {report.target}: {count(report.files, 'file')}, "
+        f"{report.copied} of them copied now"
     )
     if report.damaged:
-        note(f"{len(report.damaged)} files hold pieces that do not check: siltstone verify says more")
+        note(f"pieces do not check in {count(len(report.damaged), 'file')}: siltstone verify --store {store} says more")
 
 
 def restore(
@@ -127,8 +128,7 @@ def restore(
     from ..upkeep import restore
 
     if not yes and os.path.isdir(store) and os.listdir(store):
-        note(f"What is in {store} will be replaced by the backup; what was written since is deleted for good.")
-        typer.confirm("Go on?", abort=True, err=True)
+        ask(f"What is in {store} will be replaced by the backup; what was written since is deleted for good.")
     with progress("users") as advance_to:
         report = restore(source, store, progress=advance_to)
     if report.knew == "nothing":
@@ -138,11 +138,14 @@ def restore(
     if as_json:
         write_json(report)
         return
-    print(f"restored {report.users} users to {report.location}, as of {report.taken_at:%Y-%m-%d %H:%M} UTC")
+    print(f"restored {count(report.users, 'user')} to {report.location}, as of {minute(report.taken_at)}")
     if report.forgotten or report.erased:
-        print(f"forgotten since and not brought back: {report.forgotten} items, {len(report.erased)} users")
+        gone = f"{count(report.forgotten, 'item')} and {count(len(report.erased), 'user')}"
+        print(f"forgotten since and not brought back: {gone}")
     if report.unreadable:
-        note(f"{len(report.unreadable)} users cannot be read: their keys are not in KEYS")
+        note(
+            f"no key in KEYS opens {count(len(report.unreadable), 'user')} of the backup: forgotten, or KEYS is too old"
+        )
 
 
 def rekey(
@@ -183,13 +186,13 @@ def rekey(
     if report.master_key:
         print("the store has the new key")
     if data_keys:
-        print(f"{report.users} users have new keys")
+        print(f"new keys for {count(report.users, 'user')}")
         note("take a new backup: those from before can only be read with the old key and a copy of KEYS from before")
     note("copy KEYS anew: a copy from before goes with the old key")
 
 
 def audit(store: StoreAt = DEFAULT_STORE, user: OnlyUser = None, as_json: AsJson = False) -> None:
-    """List what was forgotten, erased, restored and repaired: when, whose, how much; never the words.
+    """List what was forgotten, erased, restored and repaired: when (local time), whose, how much; never the words.
 
     \b
     siltstone audit --user alice --json
@@ -204,9 +207,11 @@ def audit(store: StoreAt = DEFAULT_STORE, user: OnlyUser = None, as_json: AsJson
     else:
         made = table(("when", "what", "user", "counts", "ids"))
         for entry in entries:
-            counts = ", ".join(f"{count} {what}" for what, count in entry.counts.items())
+            counts = [f"{number} {what}" for what, number in entry.counts.items()]
+            counts += [] if entry.taken_at is None else [f"as of {minute(entry.taken_at)}"]
             shown = " ".join(entry.ids[:3]) + (" …" if len(entry.ids) > 3 else "")
-            made.add_row(entry.at.strftime("%Y-%m-%d %H:%M:%S"), entry.action, entry.user_id or "", counts, shown)
+            when = entry.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+            made.add_row(when, entry.action, entry.user_id or "", ", ".join(counts), shown)
         show_table(made)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InvalidInputError, NotFoundError
+from ..records import ForgetReport, Message, Record, message_id
 from .options import (
     DEFAULT_STORE,
     AsJson,
@@ -21,10 +22,18 @@ from .options import (
     Until,
     User,
     Yes,
+    ask,
     opened,
     when,
 )
-from .output import note, write_json
+from .output import count, first_words, minute, note, plain, show_table, table, write_json
+
+if TYPE_CHECKING:
+    from ..memory import TieredMemory
+
+_ALONG = "↳"
+_SHOWN = 20
+"""Rows that a dry run prints; ``--json`` has all."""
 
 
 def add(
@@ -113,7 +122,7 @@ def forget(
 ) -> None:
     """Delete memories for good, with all that was derived from them.
 
-    Conditions are joined by "and". Says what will go and asks first.
+    Conditions are joined by "and". Says how much will go and asks first; --dry-run shows what, row by row.
 
     \b
     siltstone forget --session monday --dry-run
@@ -129,18 +138,52 @@ def forget(
             "everything": everything,
         }
         report = memory.forget(**chosen, dry_run=True)
-        gone = f"{len(report.messages)} messages and {len(report.records)} records"
         if not (report.messages or report.records):
             raise NotFoundError(f"user {user!r} has nothing like that in {store}: nothing was deleted")
-        if not dry_run:
+        if dry_run:
+            _show_going(memory, report, as_json=as_json)
+        else:
             if not yes:
-                note(f"{gone} of user {user!r} in {store} will be deleted for good.")
-                typer.confirm("Go on?", abort=True, err=True)
+                ask(f"{_amount(report)} of user {user!r} in {store} will be deleted for good; --dry-run lists them.")
             report = memory.forget(**chosen)
+    if dry_run:
+        return
     if as_json:
         write_json(report)
     else:
-        print(f"would delete {gone}" if dry_run else f"deleted {gone}")
+        print(f"deleted {_amount(report)}")
+
+
+def _show_going(memory: TieredMemory, report: ForgetReport, *, as_json: bool) -> None:
+    """Print what would be forgotten, a row for each message or memory; marked, what only goes along."""
+    spoken = set(report.messages)
+    ids = [*report.messages, *(id for id in report.records if message_id(id) not in spoken)]
+    rests = dict.fromkeys(report.partial, "in part") | dict.fromkeys(report.derived, "wholly")
+    rows = [_going(memory.get(id), rests.get(id)) for id in (ids if as_json else ids[:_SHOWN])]
+    if as_json:
+        write_json({**plain(report), "rows": rows})
+        return
+    print(f"would delete {_amount(report)}")
+    made = table(("id", "what", "when", "text"))
+    made.columns[0].no_wrap = True
+    for row in rows:
+        what = f"{_ALONG} {row['what']}" if row["rests"] else row["what"]
+        made.add_row(row["id"], what, minute(row["time"]), first_words(row["text"]))
+    show_table(made)
+    if len(ids) > len(rows):
+        note(f"and {len(ids) - len(rows)} more: --json lists all")
+    if rests:
+        note(f"{_ALONG} goes along, for it was made of these: {len(rests)}, {len(report.partial)} of them only in part")
+
+
+def _going(item: Record | Message, rests: str | None) -> dict[str, Any]:
+    if isinstance(item, Message):
+        return {"id": item.id, "what": item.role, "time": item.created_at, "text": item.content, "rests": rests}
+    return {"id": item.id, "what": item.kind, "time": item.time, "text": item.text, "rests": rests}
+
+
+def _amount(report: ForgetReport) -> str:
+    return f"{count(len(report.messages), 'message')} and {count(len(report.records), 'record')}"
 
 
 def _from_stdin() -> list[dict[str, Any]]:
