@@ -142,8 +142,8 @@ def test_injected_memories_do_not_come_back() -> None:
 
 
 def test_novelty_counts() -> None:
-    """A thing said ten times takes one place in the summary, and the other things theirs."""
-    lines = [("user", "The boiler in the cellar is broken again.")] * 10 + [
+    """A thing said twenty times takes one place in the summary, and the other things theirs."""
+    lines = [("user", "The boiler in the cellar is broken again.")] * 20 + [
         ("user", "Grandma's piano arrives from Vienna.")
     ]
     summary = digest(lines).summary

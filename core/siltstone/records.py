@@ -337,7 +337,7 @@ class Stats:
     failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts spans of conversation that a
     model is at work on (``leased``), that wait after a failure, and that are ``dead``, with a line for each of these in
     ``dead_letters``. ``reviews`` counts digests that wait for a person to look at them. ``compression`` is tokens of
-    messages per token of their summaries.
+    messages per token of the summaries and statements made of them.
     """
 
     user_id: str

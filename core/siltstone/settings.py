@@ -53,7 +53,7 @@ class Settings:
     ``span_turns``, ``span_tokens``   after how many turns, or tokens, is a span of a session compressed?
     ``span_idle``     after how long a silence is the rest of a session compressed? seconds
     ``session_idle``  after how long a silence is a session over, and gets a summary of its own? seconds
-    ``summary_tokens``   how long may a summary be? tokens; and never more than a fifth of its source
+    ``summary_tokens``   how long may a summary be? tokens; with the statements no more than a fifth of its source
     ``reflect``       does the language model (``llm=``, else the summarizer's) look at what was learned, and write
                       insights?
     ``review_share``  which share of the digests is queued for a person to look at, by itself? 0 to 1; see

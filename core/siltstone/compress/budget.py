@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
-RATIO: Final = 5
-"""By default a summary has at most one fifth of its source's tokens: a span shrinks at least fivefold."""
+from ..protocols import TokenCounter
 
-SMALLEST: Final = 24
+RATIO: Final = 5
+"""A digest has at most one fifth of its source's tokens, and of its characters: a span shrinks at least fivefold."""
+
+SMALLEST: Final = 20
 """A budget below this many tokens holds no sentence."""
 
 _UNIT: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003134f]|[^\W_]{1,6}|[^\w\s]")
@@ -29,3 +34,33 @@ def summary_budget(source_tokens: int, max_tokens: int | None) -> int:
     """Return how many tokens a summary may have: a fifth of its source, and no more than ``max_tokens``."""
     share = max(source_tokens // RATIO, SMALLEST)
     return share if max_tokens is None else min(share, max_tokens)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a summary may cost beside statements, in tokens; where characters are scarcer, they count instead.
+
+    Together they have at most a fifth of their source. A summary of ``SMALLEST`` tokens has its room whatever the
+    statements take.
+    """
+
+    counter: TokenCounter
+    tokens: int
+    characters: int
+
+    def count(self, text: str) -> int:
+        """Return what a text costs."""
+        return max(self.counter.count(text), ceil(len(text) * self.tokens / self.characters))
+
+
+def room_beside(
+    statements: Sequence[str], source: Sequence[str], counter: TokenCounter, max_tokens: int | None
+) -> Room:
+    """Return the room that is left for a summary, of at most ``max_tokens``."""
+    tokens = sum(map(counter.count, source))
+    characters = sum(map(len, source))
+    per_token = max(characters / tokens, 1.0) if tokens else 1.0
+    budget = summary_budget(tokens, None) - sum(map(counter.count, statements))
+    room = characters // RATIO - sum(map(len, statements))
+    budget, room = max(budget, SMALLEST), max(room, ceil(SMALLEST * per_token))
+    return Room(counter, budget if max_tokens is None else min(budget, max_tokens), room)

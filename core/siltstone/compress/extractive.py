@@ -8,7 +8,7 @@ from typing import Final
 
 from ..protocols import Embedder, Floats, TokenCounter
 from ..records import Digest, Message
-from .budget import RoughCounter, summary_budget
+from .budget import RoughCounter, room_beside
 from .fragments import Fragment, fragments
 from .select import choose
 from .speech import Utterance, in_chinese, source_ids, utterances
@@ -36,20 +36,22 @@ class ExtractiveSummarizer:
         self._counter = counter or RoughCounter()
 
     def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
-        """Return the digest of the messages; its summary has at most a fifth of their tokens, and ``max_tokens``.
+        """Return the digest of the messages; its summary has at most ``max_tokens``.
 
-        Raises what the embedder raises, if there is one.
+        Summary and statements together have at most a fifth of the messages' tokens and characters; only where people
+        state so much that no room is left, they have more. Raises what the embedder raises, if there is one.
         """
         said = utterances(messages)
-        budget = summary_budget(sum(self._counter.count(one.text) for one in said), max_tokens)
-        pieces = fragments(said, self._counter)
-        prices = {number: self._counter.count(_label(one)) for number, one in enumerate(said)}
-        chosen = choose(said, pieces, budget, prices, self._vectors(pieces))
+        items = items_of(said)
+        statements = [item.text for found in items.values() for item in found]
+        room = room_beside(statements, [one.text for one in said], self._counter, max_tokens)
+        pieces = fragments(said, room)
+        prices = {number: room.count(_label(one)) for number, one in enumerate(said)}
+        chosen = choose(said, pieces, room.tokens, prices, self._vectors(pieces))
         summary = _render(said, chosen)
-        while chosen and self._counter.count(summary) > budget:  # joined text may cost more than its parts
+        while chosen and room.count(summary) > room.tokens:  # joined text may cost more than its parts
             chosen = chosen[:-1]
             summary = _render(said, chosen)
-        items = items_of(said)
         return Digest(
             topic=topic(said, chinese=in_chinese(said)),
             summary=summary,

@@ -1,4 +1,4 @@
-"""How far consolidation has come: what waits, what has failed for good, how much smaller the summaries are."""
+"""How far consolidation has come: what waits, what has failed for good, how much smaller the rest has become."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..protocols import Store, TokenCounter, Where
+from ..records import is_derived
 from .jobs import jobs
 from .reviews import reviews
 
+DIGESTED: Final = ("summary", "profile", "fact", "event")
+"""The kinds of records that digests become."""
 SOURCE_TOKENS: Final = "source_tokens"
 """Key among the metadata of a span's summary: how many tokens its messages have."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Jobs by state; a line for each dead letter; digests to be reviewed; tokens of messages per token of summaries."""
+    """Jobs by state; a line for each dead letter; digests to be reviewed; how many times smaller digests are."""
 
     jobs: dict[str, int]
     dead_letters: tuple[str, ...]
@@ -25,12 +28,9 @@ class State:
 
 
 def state(store: Store, user_id: str, counter: TokenCounter) -> State:
-    """Return the state of a user's consolidation. O(summaries, jobs and reviews)."""
+    """Return the state of a user's consolidation. O(summaries, statements, jobs and reviews)."""
     found = [job for job in jobs(store, user_id) if job.state != "done"]
     dead = [job for job in found if job.state == "dead"]
-    summaries = [record for record in store.scan(user_id, Where(kinds=("summary",))) if record.level == 0]
-    sources = sum(record.metadata.get(SOURCE_TOKENS, 0) for record in summaries)
-    own = sum(counter.count(record.text) for record in summaries if SOURCE_TOKENS in record.metadata)
     return State(
         jobs=dict(Counter(job.state for job in found)),
         dead_letters=tuple(
@@ -38,5 +38,15 @@ def state(store: Store, user_id: str, counter: TokenCounter) -> State:
             for job in dead
         ),
         reviews=sum(not review.done for review in reviews(store, user_id)),
-        compression=round(sources / own, 1) if own else None,
+        compression=_compression(store, user_id, counter),
     )
+
+
+def _compression(store: Store, user_id: str, counter: TokenCounter) -> float | None:
+    """Return how many times smaller the summaries of spans, with the statements that rest on these, are together."""
+    derived = [record for record in store.scan(user_id, Where(kinds=DIGESTED)) if is_derived(record)]
+    summaries = [record for record in derived if record.level == 0 and SOURCE_TOKENS in record.metadata]
+    covered = {id for record in summaries for id in record.source_ids}
+    statements = [one for one in derived if one.kind != "summary" and not covered.isdisjoint(one.source_ids)]
+    own = sum(counter.count(record.text) for record in (*summaries, *statements))
+    return round(sum(record.metadata[SOURCE_TOKENS] for record in summaries) / own, 1) if own else None

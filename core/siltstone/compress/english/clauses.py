@@ -23,7 +23,7 @@ _VERB_AHEAD: Final = (
 )
 _KIN: Final = rf"(?:my|our|his|her|their)\s+(?:[a-z-]+\s+){{0,2}}?(?:{ENGLISH_PATTERN})(?:,?\s+{_NAME})?,?"
 _PRONOUN: Final = (
-    r"(?:i|we|he|she|they|it|that|this|there|you|who|everyone|everybody|nobody|someone|people)(?:['’](?:m"
+    r"(?:i|we|he|she|they|it|that|this|there|you|who|everyone|everybody|nobody|nothing|someone|people)(?:['’](?:m"
     r"|re|ve|s|d|ll))?\b"
 )
 _START: Final = (
@@ -35,7 +35,7 @@ _BREAK: Final = re.compile(
     rf"\s*[;()\[\]]\s*|\s*(?<!\d):(?!\d)\s*|\s+[-–—]+\s+|[—]|\.\.+\s*|…\s*"
     rf"|,?\s+(?:and|but|so|because|since|though|although|while|whereas|then|plus|cause|cos|as)\s+(?:then\s+"
     rf"|also\s+|now\s+)?(?={_START})"
-    rf"|,\s+(?={_START})"
+    rf"|,\s+(?={_START})|,\s+so\s+(?!far\b|much\b|many\b)"
     r"|,?\s+but\s+(?=(?:now|can|do|did|have|had|am|was|still|love|hate|never|not)\b)"
     r"|,\s+(?=(?:he|she|they|who)\b)|\s+(?=who\b)|,\s+(?=(?:maybe|perhaps|probably)\b)",
     re.IGNORECASE,
@@ -56,7 +56,7 @@ _NAMED: Final = re.compile(rf"^(?P<name>{_NAME})\b(?:,\s+(?:my|our)\s+[^,]{{2,40
 _SELF: Final = re.compile(r"^(?:i|we|me and [\w ]{1,20}?|(?:both of us|all of us))\b(?=\s|['’]|$)", re.IGNORECASE)
 _PERSON: Final = re.compile(r"^(?P<pronoun>he|she|they|who)\b", re.IGNORECASE)
 _THING: Final = re.compile(
-    r"^(?:it|that|this|there|these|those|you|everyone|everybody|nobody|someone|people|your)\b", re.IGNORECASE
+    r"^(?:it|that|this|there|these|those|you|everyone|everybody|nobody|nothing|someone|people|your)\b", re.IGNORECASE
 )
 _DETERMINED: Final = re.compile(
     r"^(?P<article>the|my|our|his|her|their|a|an)\s+(?P<noun>[\w'’-]+(?:\s+[\w'’-]+){0,3}?)\s+(?=(?:is|are"

@@ -30,7 +30,10 @@ _RECURRING: Final = re.compile(
     r"\b(?:every|each|usually|always|most|recently|lately|these days|often|sometimes)\b|\b\w+days\b", re.IGNORECASE
 )
 _VAGUE_TIME: Final = re.compile(r"\b(?:recently|lately|these days)\b", re.IGNORECASE)
-_POINTING: Final = re.compile(r"(?:it|that|this|to (?:be|have)|in (?:touch|love)|up on|me|for it)\b", re.IGNORECASE)
+_POINTING: Final = re.compile(
+    r"(?:it|that|this|them|everything|anything|nothing|to (?:be|have)|in (?:touch|love)|up on|me|for it)\b",
+    re.IGNORECASE,
+)
 _ANNOUNCED: Final = re.compile(r"\bgoing to\b|\bgonna\b|\babout to\b", re.IGNORECASE)
 _ERRAND: Final = re.compile(r"(?:it|that|this|you|them|bed|the (?:shop|store|toilet|bathroom))\b", re.IGNORECASE)
 _AWAY: Final = re.compile(
