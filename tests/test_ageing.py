@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis import strategies
 
 from siltstone import Settings, TieredMemory
 from siltstone.protocols import Floats
@@ -46,8 +48,8 @@ def talk(memory: TieredMemory, session: str, about: str, turns: int = 16) -> lis
 
 
 def levels(memory: TieredMemory) -> list[int]:
-    """Return the levels of all summaries."""
-    return sorted(record.level for record in memory.records(kinds="summary"))
+    """Return the levels of all summaries but those of topics."""
+    return sorted(record.level for record in memory.records(kinds="summary") if record.level < 4)
 
 
 def test_summaries_roll_up_as_they_age(memory: TieredMemory, clock: FrozenClock) -> None:
@@ -63,23 +65,34 @@ def test_summaries_roll_up_as_they_age(memory: TieredMemory, clock: FrozenClock)
     by_id = {record.id: record for record in memory.records(kinds="summary")}
     count = memory.token_counter.count
     for record in by_id.values():
-        if record.level:
+        if record.level in (1, 2, 3):
             sources = [by_id[id] for id in record.source_ids]
             assert {source.level for source in sources} == {record.level - 1}
             assert count(record.text) <= max(sum(count(source.text) for source in sources) // 5, 24)
     assert memory.consolidate().rows == ()
-    assert {hit.record.level for hit in memory.search("boat engine", kinds="summary", top_k=50)} == {0, 1, 2, 3}
+    assert {hit.record.level for hit in memory.search("boat engine", kinds="summary", top_k=50)} == {0, 1, 2, 3, 4}
 
 
-def test_the_summary_of_a_running_session_stays_within_its_budget(clock: FrozenClock) -> None:
+@hypothesis.settings(max_examples=15)
+@hypothesis.given(
+    turns=strategies.lists(strategies.integers(2, 40), min_size=1, max_size=12),
+    words=strategies.sampled_from(["violin", "小提琴和老师", "ünïcödé 🎻"]),
+    budget=strategies.integers(24, 80),
+)
+def test_the_summary_of_a_running_session_stays_within_its_budget(turns: list[int], words: str, budget: int) -> None:
     """However long a session runs, its rolling summary keeps to ``Settings.summary_tokens``, and is one record."""
-    with opened(clock, span_turns=8, summary_tokens=60) as memory:
-        for n in range(12):
-            talk(memory, "s", f"violin {n}")
+    clock = FrozenClock("2024-05-06T12:00:00+00:00")
+    with opened(clock, span_turns=8, summary_tokens=budget) as memory:
+        for n, number in enumerate(turns):
+            talk(memory, "s", f"{words} {n}", number)
+            clock.advance(minutes=5)
             memory.consolidate()
-        (rolling,) = [record for record in memory.records(kinds="summary") if record.level == 1]
-        assert rolling.version > 2
-        assert memory.token_counter.count(rolling.text) <= 60
+            rolling = [record for record in memory.records(kinds="summary") if record.level == 1]
+            assert len(rolling) <= 1
+            for record in rolling:
+                assert memory.token_counter.count(record.text) <= budget
+        if sum(turns) > 6 * 8:
+            assert len(rolling) == 1
 
 
 def test_a_late_session_is_rolled_into_its_week(memory: TieredMemory, clock: FrozenClock) -> None:

@@ -19,6 +19,8 @@ HIDDEN_KINDS: Final = ("job", "review")
 """Kinds of records that are the memory's own affairs, not memories: stored, and gone with what they rest on, but never
 searched, listed, counted or embedded. A job is work on some messages that is under way, or that has failed; a review
 says that a person is to look at what was made of some messages, or has done so."""
+TOPIC_LEVEL: Final = 4
+"""``Record.level`` of the summary of a topic."""
 TURN_PREFIX: Final = "turn:"
 """Ids of turn records are this prefix and the message's stored id; supplied ids may not begin with it."""
 
@@ -85,7 +87,7 @@ class Record:
     ``id``            unique within a user
     ``text``          the memory, verbatim
     ``kind``          one of ``KINDS``
-    ``level``         summaries: 0 a span, 1 a session, 2 and up summaries of summaries
+    ``level``         summaries: 0 a span, 1 a session, 2 a week, 3 a month, 4 a topic of several sessions
     ``topic``         what it is about, in a few words
     ``session_id``    where it came from, if from one conversation
     ``role``          turns: the message's role

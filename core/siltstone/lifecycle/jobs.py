@@ -20,6 +20,8 @@ LEDGER: Final = "job:ledger"
 """A record whose next version goes with every commit that revises what is known: of two, one is planned anew."""
 REFLECTED: Final = "job:reflected"
 """A record that says up to which version of the ledger a language model has reflected."""
+TOPIC: Final = "job:topic:"
+"""Ids of records that say which spans belong to a topic, also when its summary has gone with one of them."""
 LONGEST_WAIT: Final = timedelta(days=1)
 
 
@@ -111,7 +113,7 @@ def read(record: Record) -> Job:
 def jobs(store: Store, user_id: str) -> Iterator[Job]:
     """Yield the user's jobs, in order of writing."""
     for record in store.scan(user_id, Where(kinds=(KIND,))):
-        if record.id not in (LEDGER, REFLECTED):
+        if "state" in record.metadata:
             yield read(record)
 
 

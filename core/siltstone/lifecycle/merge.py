@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from ..protocols import Floats, Query, Where
-from ..records import Record, is_derived, replace, unique
+from ..protocols import Floats
+from ..records import Record, replace, unique
 from ..tiers.long_term import Plan
 from .likeness import denies, names, words
 from .revise import same_day
@@ -36,7 +36,7 @@ def merge_alike(work: Work) -> None:
 
     def plan() -> Plan:
         page, at = work.ledger()
-        records, vectors = _known(work)
+        records, vectors = work.embedded(REVISED)
         merged[:] = [_merge(cluster, work) for cluster in clusters(records, vectors)]
         if not merged:
             return NOTHING
@@ -102,15 +102,3 @@ def _merge(cluster: Sequence[Record], work: Work) -> tuple[Record, list[Record]]
         for other in others
     ]
     return united, gone
-
-
-def _known(work: Work) -> tuple[list[Record], Floats]:
-    """Return the derived statements and their vectors, ``(n, dim)``, nan where there is none yet."""
-    found = work.store.candidates(work.user_id, Query((), None, Where(kinds=REVISED)))
-    keys = found.keys[found.eligible].tolist()
-    pairs = [
-        (record, key)
-        for record, key in zip(work.store.resolve(work.user_id, keys), keys, strict=True)
-        if record is not None and is_derived(record)
-    ]
-    return [record for record, _ in pairs], work.store.vectors(work.user_id, [key for _, key in pairs])

@@ -7,37 +7,17 @@ again. ``forget`` takes a summary along with any of its sources; then it is due,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..errors import BackendUnavailableError, ModelError
-from ..protocols import Put, Where
-from ..records import ROLES, Digest, Message, Record, is_derived
-from ..tiers.long_term import Plan
-from .asking import digest_of
-from .spans import hashed
-from .work import NOTHING, Work
+from ..protocols import Where
+from ..records import Record, is_derived
+from .rolled import MONTH, SESSION, WEEK, Rolled, allowed, changed_since, roll, rolled_id
+from .topics import due_topics
+from .work import Work
 
-SESSION, WEEK, MONTH = 1, 2, 3
-"""Levels of summaries; 0 is a span's."""
 ROLLING: Final = 4
 """A running session is summarised anew with every so many further spans."""
-
-
-@dataclass(frozen=True)
-class Rolled:
-    """A summary that is due: its level, what it is of, its sources, and the version that is stored (0 for none)."""
-
-    level: int
-    of: str
-    sources: tuple[Record, ...]
-    version: int
-
-    @property
-    def id(self) -> str:
-        """Its id, the same in every process."""
-        return _id(self.level, self.of)
 
 
 def roll_up(work: Work) -> None:
@@ -47,24 +27,27 @@ def roll_up(work: Work) -> None:
         sessions = work.store.sessions(work.user_id) if level == SESSION else []
         ended = {info.session_id: info.ended_at for info in sessions}
         for rolled in list(due_rollups(level, summaries, ended, work)):
-            _roll(work, rolled)
+            roll(work, rolled)
+    for rolled in due_topics(work):
+        roll(work, rolled)
 
 
 def due_rollups(level: int, summaries: Sequence[Record], ended: dict[str, datetime], work: Work) -> Iterator[Rolled]:
     """Yield what is due of a level."""
     stored = {record.id: record for record in summaries}
     for of, sources in _groups(level, summaries).items():
-        before = stored.get(_id(level, of))
+        before = stored.get(rolled_id(level, of))
         known = set(before.source_ids if before else ())
-        if len(sources) < 2 or known.issuperset(source.id for source in sources):
+        changed = before is not None and changed_since(sources, before)
+        if len(sources) < 2 or (known.issuperset(source.id for source in sources) and not changed):
             continue
-        sources = _allowed(level, of, sources, work)
+        sources = allowed(level, of, sources, work)
         fresh = {source.id for source in sources} - known
-        if len(sources) < 2 or (before is not None and not fresh):
+        if len(sources) < 2 or (before is not None and not fresh and not changed):
             continue
         if level == SESSION:
             over = of in ended and work.policy.over(ended[of], work.now)
-            due = over or len(fresh) >= ROLLING
+            due = over or changed or len(fresh) >= ROLLING
         else:
             due = work.now >= _end_of(level, sources[-1].created_at)
         if due:
@@ -91,11 +74,6 @@ def _groups(level: int, summaries: Sequence[Record]) -> dict[str, list[Record]]:
     return groups
 
 
-def _allowed(level: int, of: str, sources: Sequence[Record], work: Work) -> list[Record]:
-    """Return the sources without those of a summary of the same that the user forgot."""
-    return [one for one in sources if not work.refused(replace(one, id=_id(level, of), source_ids=(one.id,)))]
-
-
 def _period(level: int, time: datetime) -> str:
     if level == WEEK:
         year, week, _ = time.isocalendar()
@@ -109,60 +87,3 @@ def _end_of(level: int, time: datetime) -> datetime:
     if level == WEEK:
         return day + timedelta(days=8 - day.weekday())
     return (day.replace(day=1) + timedelta(days=32)).replace(day=1) + timedelta(days=1)
-
-
-def _roll(work: Work, rolled: Rolled) -> None:
-    names = {SESSION: f"session {rolled.of!r}", WEEK: f"week {rolled.of}", MONTH: f"month {rolled.of}"}
-    why = f"{names[rolled.level]}, from {len(rolled.sources)} summaries"
-    if work.dry_run:
-        work.note("roll up", [rolled.id], "", why)
-        return
-    said = [message for source in rolled.sources for message in _as_messages(source)]
-    try:
-        digest = digest_of(work.summarizer, said, max_tokens=work.policy.settings.summary_tokens)
-    except (ModelError, BackendUnavailableError) as exc:
-        work.note("fail", [rolled.id], why, str(exc))
-        return
-    record = _record(work, rolled, digest)
-    expect = {source.id: source.version for source in rolled.sources} | {rolled.id: rolled.version}
-
-    def plan() -> Plan:
-        return Plan((Put(record),), expect, (record.id,)) if work.still(expect) else NOTHING
-
-    if work.long_term.write(work.user_id, plan).puts:
-        work.note("roll up", [record.id], record.text, why)
-
-
-def _record(work: Work, rolled: Rolled, digest: Digest) -> Record:
-    last = rolled.sources[-1]
-    return Record(
-        id=rolled.id,
-        text=digest.summary or last.text,
-        kind="summary",
-        level=rolled.level,
-        topic=digest.topic or rolled.of,
-        user_id=work.user_id,
-        session_id=rolled.of if rolled.level == SESSION else None,
-        source_ids=tuple(source.id for source in rolled.sources),
-        created_at=last.created_at,
-        stored_at=work.now,
-        updated_at=work.now if rolled.version else None,
-        version=rolled.version + 1,
-        made_by=digest.made_by,
-        flags=digest.flags,
-    )
-
-
-def _id(level: int, of: str) -> str:
-    return hashed("summary", str(level), of)
-
-
-def _as_messages(summary: Record) -> Iterator[Message]:
-    """Yield the lines of a summary as what its speakers said."""
-    for line in summary.text.splitlines():
-        speaker, found, text = line.partition(": ")
-        if not found or len(speaker) > 40:
-            speaker, text = "user", line
-        role = speaker if speaker in ROLES else "user"
-        name = None if speaker in ROLES else speaker
-        yield Message(role, text, name=name, id=summary.id, created_at=summary.created_at)

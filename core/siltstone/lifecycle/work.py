@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from ..protocols import Clock, Put, Store, Summarizer, TokenCounter, Where
+from ..protocols import Clock, Floats, Put, Query, Store, Summarizer, TokenCounter, Where
 from ..records import Change, Record, is_derived
 from ..tiers.long_term import LongTerm, Plan
 from ..tiers.policy import Policy
@@ -49,6 +49,17 @@ class Work:
             found = self.store.scan(self.user_id, Where(kinds=REVISED))
             self._known = (version, Known(record for record in found if is_derived(record)))
         return self._known[1]
+
+    def embedded(self, kinds: Sequence[str]) -> tuple[list[Record], Floats]:
+        """Return the derived records of some kinds and their vectors, ``(n, dim)``, nan where there is none yet."""
+        found = self.store.candidates(self.user_id, Query((), None, Where(kinds=tuple(kinds))))
+        keys = found.keys[found.eligible].tolist()
+        pairs = [
+            (record, key)
+            for record, key in zip(self.store.resolve(self.user_id, keys), keys, strict=True)
+            if record is not None and is_derived(record)
+        ]
+        return [record for record, _ in pairs], self.store.vectors(self.user_id, [key for _, key in pairs])
 
     def kept(self, version: int) -> None:
         """Say that what was decided on ``known`` has become the given version of the ledger."""

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..protocols import Store, Where
-from ..records import Record
+from ..records import TOPIC_LEVEL, Record
 from .policy import Policy
 
 RECENTLY: Final = timedelta(days=60)
@@ -34,11 +34,12 @@ def profile(store: Store, user_id: str, policy: Policy, now: datetime) -> list[R
 def summaries(store: Store, user_id: str, session_id: str | None, now: datetime) -> list[Record]:
     """Return the summaries of the running session, then those of the others, each time the newest first.
 
-    A summary whose text another one of them holds, as one of its sources, is left out.
+    A summary whose text another one of them holds, as one of its sources, is left out; so is that of a topic, which is
+    for searches.
     """
     recent = store.scan(user_id, Where(kinds=("summary",), since=now - RECENTLY, now=now))
     mine = [] if session_id is None else store.scan(user_id, Where(kinds=("summary",), session_id=session_id, now=now))
-    found = {record.id: record for record in (*recent, *mine) if _holds(record, now)}
+    found = {record.id: record for record in (*recent, *mine) if _holds(record, now) and record.level < TOPIC_LEVEL}
     tops = _tops(list(found.values()))
     return sorted(tops, key=lambda record: (record.session_id == session_id, record.time), reverse=True)
 

@@ -1,0 +1,112 @@
+"""Making one summary of summaries, of whatever level: ask the summarizer, and write it if nothing has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import BackendUnavailableError, ModelError
+from ..records import ROLES, TOPIC_LEVEL, Digest, Message, Record, replace
+from ..tiers.long_term import Plan
+from .asking import digest_of
+from .spans import hashed
+from .work import NOTHING, Work, writes
+
+SESSION, WEEK, MONTH, TOPIC = 1, 2, 3, TOPIC_LEVEL
+"""Levels of summaries; 0 is a span's."""
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """A summary that is due: its level, what it is of, its sources, and the version that is stored (0 for none).
+
+    ``along`` are versions of hidden records that are written with it.
+    """
+
+    level: int
+    of: str
+    sources: tuple[Record, ...]
+    version: int
+    along: tuple[Record, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Its id, the same in every process."""
+        return rolled_id(self.level, self.of)
+
+    @property
+    def name(self) -> str:
+        """What it is of, in words."""
+        if self.level == TOPIC:
+            return "a topic"
+        return {SESSION: f"session {self.of!r}", WEEK: f"week {self.of}", MONTH: f"month {self.of}"}[self.level]
+
+
+def rolled_id(level: int, of: str) -> str:
+    """Return the id of a summary of summaries."""
+    return hashed("summary", str(level), of)
+
+
+def changed_since(sources: Sequence[Record], before: Record) -> bool:
+    """Return whether one of the sources is of a later version than what was made of them."""
+    made = before.updated_at or before.stored_at
+    return any(one.updated_at is not None and one.updated_at > made for one in sources if one.id in before.source_ids)
+
+
+def allowed(level: int, of: str, sources: Sequence[Record], work: Work) -> list[Record]:
+    """Return the sources without those of a summary of the same that the user forgot."""
+    return [one for one in sources if not work.refused(replace(one, id=rolled_id(level, of), source_ids=(one.id,)))]
+
+
+def roll(work: Work, rolled: Rolled) -> None:
+    """Make a summary that is due, or note that it would be."""
+    why = f"{rolled.name}, from {len(rolled.sources)} summaries"
+    if work.dry_run:
+        work.note("roll up", [rolled.id], "", why)
+        return
+    said = [message for source in rolled.sources for message in _as_messages(source)]
+    try:
+        digest = digest_of(work.summarizer, said, max_tokens=work.policy.settings.summary_tokens)
+    except (ModelError, BackendUnavailableError) as exc:
+        work.note("fail", [rolled.id], why, str(exc))
+        return
+    record = _record(work, rolled, digest)
+    puts, expect = writes([record, *rolled.along])
+    expect |= {source.id: source.version for source in rolled.sources}
+
+    def plan() -> Plan:
+        return Plan(puts, expect, (record.id,)) if work.still(expect) else NOTHING
+
+    if work.long_term.write(work.user_id, plan).puts:
+        work.note("roll up", [record.id], record.text, why)
+
+
+def _record(work: Work, rolled: Rolled, digest: Digest) -> Record:
+    last = rolled.sources[-1]
+    return Record(
+        id=rolled.id,
+        text=digest.summary or last.text,
+        kind="summary",
+        level=rolled.level,
+        topic=digest.topic or (None if rolled.level == TOPIC else rolled.of),
+        user_id=work.user_id,
+        session_id=rolled.of if rolled.level == SESSION else None,
+        source_ids=tuple(source.id for source in rolled.sources),
+        created_at=last.created_at,
+        stored_at=work.now,
+        updated_at=work.now if rolled.version else None,
+        version=rolled.version + 1,
+        made_by=digest.made_by,
+        flags=digest.flags,
+    )
+
+
+def _as_messages(summary: Record) -> Iterator[Message]:
+    """Yield the lines of a summary as what its speakers said."""
+    for line in summary.text.splitlines():
+        speaker, found, text = line.partition(": ")
+        if not found or len(speaker) > 40:
+            speaker, text = "user", line
+        role = speaker if speaker in ROLES else "user"
+        name = None if speaker in ROLES else speaker
+        yield Message(role, text, name=name, id=summary.id, created_at=summary.created_at)
