@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 STEPS: dict[str, str] = {
     "mkdir": "store users group user unfinished trash KEYS key-group migration migration-folder",
     "create": "mark",
-    "write": "STORE.new AUDIT AUDIT.new docs docs.new vectors cache.new KEY.new MASTER.new key.new copy.new",
+    "write": "STORE.new AUDIT AUDIT.new docs docs.new vectors cache.new KEY.new MASTER.new key.new copy.new DESTROYED",
     "sync": "parent store STORE.new AUDIT AUDIT.new users group user docs docs.new vectors unfinished trash "
-    "KEY.new KEYS key-group MASTER.new key.new migration migration-folder copy.new",
+    "KEY.new KEYS key-group MASTER.new key.new migration migration-folder copy.new DESTROYED",
     "truncate": "STORE.new AUDIT AUDIT.new docs docs.new KEY.new MASTER.new key.new copy.new",
     "rename": "STORE AUDIT docs cache KEY MASTER key removed-user copy",
     "unlink": "cache cache.new mark vectors key copy "
@@ -35,7 +35,7 @@ _ROLES = (
     (r"users/[^/]+/[^/]+", "user"),
     (r"unfinished/[^/]+", "mark"),
     (r"KEYS/LOCK", "LOCK"),
-    (r"KEYS/(MASTER|MASTER\.new)", ""),
+    (r"KEYS/(MASTER|MASTER\.new|DESTROYED)", ""),
     (r"KEYS/[^/]{2}", "key-group"),
     (r"KEYS/[^/]{2}/\w+", "key"),
     (r"KEYS/[^/]{2}/\w+\.new", "key.new"),

@@ -116,6 +116,9 @@ class Keys(Protocol):
     def destroy(self, folder: str) -> None:
         """Destroy the key of a user who is being removed: no copy of their files can be read from now on."""
 
+    def is_shredded(self, folder: str) -> bool:
+        """Return whether all keys that a folder names were destroyed: its user was forgotten, and it is noise."""
+
     def check(self, root: str, key: bytes | str | None) -> None:
         """Raise as opening the store with this key would."""
 
@@ -149,6 +152,10 @@ class NoKeys:
 
     def destroy(self, folder: str) -> None:
         """There is none."""
+
+    def is_shredded(self, folder: str) -> bool:
+        """There is none."""
+        return False
 
     def check(self, root: str, key: bytes | str | None) -> None:
         """Raise ``ConfigurationError`` where there is a key."""

@@ -6,6 +6,7 @@
       MASTER             the store key, see ``masterkey``
       LOCK               taken while a key is added or ``MASTER`` replaced
       ab/<key id>        the key of one user, wrapped by the store key
+      DESTROYED          the ids of keys that went with their users, see ``destroyed``
     users/ab/<name>/
       KEY                the ids of the user's keys, the one to seal with first
 
@@ -17,14 +18,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from ...errors import StoreCorruptedError
+from ...errors import BackendUnavailableError, StoreCorruptedError
 from ..files import disk, twofold
 from ..files.lock import FileLock
 from ..files.storefile import KEYS as FOLDER
-from . import masterkey
+from . import destroyed, masterkey
 from .cipher import Cipher, missing
 from .crypto import KEY_SIZE, Box, Held, Sealed
 from .masterkey import StoreKey
@@ -151,8 +152,18 @@ class KeyFolder:
         self.drop(older)
 
     def destroy(self, folder: str) -> None:
-        """Destroy the keys that a folder names; on disk when it returns."""
-        self.drop(self.named(folder))
+        """Destroy the keys that a folder names, and note it; on disk when it returns."""
+        ids = self.named(folder)
+        with suppress(BackendUnavailableError), self.locked():  # a full disk: the key goes without a note
+            destroyed.add(os.path.join(self.root, FOLDER), ids)
+        self.drop(ids)
+
+    def is_shredded(self, folder: str) -> bool:
+        """Return whether all keys that a folder names were destroyed."""
+        ids = self.named(folder)
+        if not ids or any(disk.exists(self._path(id)) for id in ids):
+            return False
+        return destroyed.destroyed(os.path.join(self.root, FOLDER)).issuperset(ids)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Remove keys for good."""

@@ -94,7 +94,9 @@ def _move_users(root: str, key: bytes | str | None, keys: KeyFolder, timeout: fl
 
 
 def _move(store: FolderStore, keys: KeyFolder, folder: str, timeout: float) -> bool:
-    """Bring one user under a fresh key; false if they are."""
+    """Bring one user under a fresh key; false if they are, or were forgotten together with theirs."""
+    if keys.is_shredded(folder):
+        return False
     user_id = read_user(folder, keys.cipher(folder))
     if user_id is not None:
         return store.reseal(user_id)

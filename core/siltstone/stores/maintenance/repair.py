@@ -22,7 +22,7 @@ from ..encryption.cipher import Keys
 from ..files import auditfile, cache, disk, storefile, twofold
 from ..files.auditfile import Deed
 from ..files.frames import Frame
-from ..files.layout import QUARANTINE, user_folders
+from ..files.layout import QUARANTINE, TRASH, user_folders
 from ..files.lock import FileLock
 from ..files.log import Log, Vanished
 from ..files.storefile import StoreFile
@@ -121,6 +121,9 @@ def _mend_user(whole: Whole, folder: str, candidates: Iterable[str], timeout: fl
     """Repair the files of a user under their lock; return where damaged pieces were put, if anywhere."""
     path = os.path.join(whole.root, folder)
     with FileLock(os.path.join(path, "LOCK")).held(timeout):
+        if whole.keys.is_shredded(path):
+            _remove(whole.root, path)
+            return None
         pinned, left = pinned_all(path)
         found = look_at_files(whole, folder, pinned, left)
         if found is None:
@@ -142,6 +145,15 @@ def _mend_user(whole: Whole, folder: str, candidates: Iterable[str], timeout: fl
         for name in left:
             disk.unlink(os.path.join(path, name))
     return kept
+
+
+def _remove(root: str, path: str) -> None:
+    """Remove the folder of a user of whom nothing can be read. Needs the user's lock."""
+    gone = os.path.join(root, TRASH, f"{os.path.basename(path)}.{secrets.token_hex(4)}")
+    disk.make_folder(os.path.dirname(gone))
+    quarantine.forget(root, os.path.basename(path))
+    disk.rename(path, gone)
+    disk.remove_tree(gone)
 
 
 def _mend_documents(log: Log, known: Documents, refused: set[str]) -> None:

@@ -99,6 +99,9 @@ def look_at_user(whole: Whole, folder: str, *, timeout: float) -> UserFound | No
     except StoreCorruptedError as exc:  # no key
         if not disk.is_folder(path):
             return None
+        if whole.keys.is_shredded(path):
+            what = "a copy of a user who was forgotten for good: the key was destroyed, and nobody can read it"
+            return UserFound(folder, Documents(), Vectors(), [Finding("cosmetic", folder, what, "removes it")])
         return UserFound(folder, Documents(), Vectors(), [Finding("lost", folder, f"nothing of it can be read: {exc}")])
 
 
