@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
+from malformed import GOOD, HOPELESS, READABLE, said
 from scripted_server import Answer, ScriptedServer
 from siltstone.compress.digest import DigestError
 from siltstone.compress.extractive import ExtractiveSummarizer
@@ -20,20 +20,6 @@ TALK = [
     Message("assistant", "Nice to meet you!", id="b"),
     Message("user", "I no longer eat meat.", id="c"),
 ]
-GOOD = json.dumps(
-    {
-        "topic": "Alice",
-        "summary": "Alice is a front-end engineer in Shenzhen.",
-        "facts": [{"text": "Alice is a front-end engineer in Shenzhen", "sources": ["m1"]}],
-        "preferences": [{"text": "Alice no longer eats meat", "sources": ["m3"]}],
-        "events": [],
-    }
-)
-
-
-def completion(text: str) -> Answer:
-    """Return the response of a chat endpoint with this text."""
-    return Answer({"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]})
 
 
 def model(server: ScriptedServer, **options: Any) -> OpenAIChatModel:
@@ -41,38 +27,19 @@ def model(server: ScriptedServer, **options: Any) -> OpenAIChatModel:
     return OpenAIChatModel("m", server.url, **{"backoff": 0.01, "timeout": 2.0, "deadline": 2.0, **options})
 
 
-MALFORMED = {
-    "fence": f"```json\n{GOOD}\n```",
-    "prose": f"Sure, here you go:\n{GOOD}\nHope that helps!",
-    "braces in prose": f"With {{care}} and {{love}}: {GOOD}",
-    "trailing commas": GOOD.replace("}]", "},]"),
-    "bad escape": GOOD.replace("Shenzhen.", r"Shenzhen. C:\users"),
-    "thoughts": f"<think>{{hm}}</think>{GOOD}",
-}
-
-
-@pytest.mark.parametrize("text", MALFORMED.values(), ids=MALFORMED.keys())
+@pytest.mark.parametrize("text", READABLE.values(), ids=READABLE.keys())
 def test_malformed_answers_are_read_at_once(text: str) -> None:
     """What tolerance can read needs no second request."""
-    with ScriptedServer([completion(text)]) as server:
+    with ScriptedServer([said(text)]) as server:
         digest = LLMSummarizer(model(server)).summarize(TALK)
         assert [item.source_ids for item in digest.facts + digest.preferences] == [("a",), ("c",)]
         assert len(server.asked) == 1
 
 
-HOPELESS = {
-    "refusal": "I'm sorry, I can't do that.",
-    "empty object": "{}",
-    "bare nonsense list": "[1, 2, 3]",
-    "wrong language": '{"topic": "工作", "summary": "爱丽丝在深圳。", "facts": [], "preferences": [], "events": []}',
-    "truncated": GOOD[:30],
-}
-
-
 @pytest.mark.parametrize("text", HOPELESS.values(), ids=HOPELESS.keys())
 def test_hopeless_answers_are_asked_for_again(text: str) -> None:
     """A bad answer costs a try; the next good one is the digest, and the error was told to the model."""
-    with ScriptedServer([completion(text), completion(GOOD)]) as server:
+    with ScriptedServer([said(text), said(GOOD)]) as server:
         digest = LLMSummarizer(model(server)).summarize(TALK)
         assert digest.topic == "Alice"
         assert server.asked[1].body["messages"][-2] == {"role": "assistant", "content": text}
@@ -80,7 +47,7 @@ def test_hopeless_answers_are_asked_for_again(text: str) -> None:
 
 def test_a_server_that_only_talks_nonsense_ends_in_the_dead_letters() -> None:
     """After the last try the raw answer is kept, and with a fallback the digest comes all the same."""
-    with ScriptedServer([completion("nonsense")]) as server:
+    with ScriptedServer([said("nonsense")]) as server:
         summarizer = LLMSummarizer(model(server), fallback=ExtractiveSummarizer())
         digest = summarizer.summarize(TALK)
         assert (digest.flags, len(server.asked)) == (("fallback",), 3)
@@ -92,7 +59,7 @@ def test_a_server_that_only_talks_nonsense_ends_in_the_dead_letters() -> None:
 def test_a_server_that_limits_its_rate_is_waited_for() -> None:
     """429 with Retry-After is no failure of the digest."""
     limited = Answer({"error": "slow down"}, status=429, headers={"retry-after": "0.05"})
-    with ScriptedServer([limited, limited, completion(GOOD)]) as server:
+    with ScriptedServer([limited, limited, said(GOOD)]) as server:
         assert LLMSummarizer(model(server)).summarize(TALK).topic == "Alice"
         assert len(server.asked) == 3
 
@@ -104,6 +71,6 @@ def test_a_server_that_is_away_changes_nothing(answer: Answer) -> None:
         summarizer = LLMSummarizer(model(server, timeout=0.2, deadline=0.5))
         with pytest.raises(BackendUnavailableError):
             summarizer.summarize(TALK)
-    with ScriptedServer([completion(GOOD)]) as server:
+    with ScriptedServer([said(GOOD)]) as server:
         summarizer.chat_model = model(server)
         assert summarizer.summarize(TALK).topic == "Alice"

@@ -113,6 +113,21 @@ def test_sentences_of_a_summary_that_nobody_said_are_dropped() -> None:
     assert digest.dropped == 1
 
 
+def test_a_summary_about_somebody_else_is_dropped() -> None:
+    """The right words about other people and places are no summary of this conversation."""
+    answer = json.dumps({**GOOD, "summary": "He is the front-end engineer Bob in Berlin. Alice no longer eats meat."})
+    assert LLMSummarizer(ScriptedChatModel([answer])).summarize(TALK).summary == "Alice no longer eats meat."
+
+
+def test_a_model_that_only_invents_is_asked_again() -> None:
+    """Where nothing among its items was said, it is told so; the summary is kept if no later answer is better."""
+    invented = json.dumps({**GOOD, "facts": [{"text": "Alice lives in Paris", "sources": ["m1"]}], "preferences": []})
+    model = ScriptedChatModel([invented, ANSWER])
+    assert [item.source_ids for item in LLMSummarizer(model).summarize(TALK).facts] == [("a",)]
+    assert "use its words" in model.calls[1].messages[-1].content
+    assert LLMSummarizer(ScriptedChatModel([invented])).summarize(TALK).summary == GOOD["summary"]
+
+
 def test_a_truncated_answer_is_asked_for_shorter_and_kept_if_it_stays_so() -> None:
     """What was complete in it survives, marked, when no later answer is whole."""
     cut = ANSWER[:180]

@@ -16,11 +16,10 @@ from ..records import Digest, DigestItem, Message, unique
 from ..text.keys import date_words
 from ..text.language import script
 from ..text.sentences import cut, sentences
-from ..text.tokenize import terms
 from .digest import LISTS, SCHEMA, SUMMARY_SCHEMA, DigestError, parse_digest, parse_summary
 from .prompts import Prompts, digest_request, merge_request, prompts_for, repeat_request
 from .speech import Utterance, in_chinese
-from .support import check
+from .support import check, check_summary
 
 T = TypeVar("T")
 
@@ -29,9 +28,6 @@ MARGIN: Final = 400
 
 SHOWN: Final = 600
 """Characters of a failed answer that are shown to the model again."""
-
-SUMMARY_ENOUGH: Final = 0.5
-"""The share of a summary sentence's terms that the conversation must hold; a summary words things more freely."""
 
 
 @dataclass(frozen=True)
@@ -180,13 +176,14 @@ def _reader(said: Sequence[Utterance], made_by: str) -> Callable[[str], tuple[Di
     known = _known(said)
 
     def read(answer: str) -> tuple[Digest, str]:
-        digest = parse_digest(answer, made_by=made_by)
-        if digest.summary and (script(digest.summary) == "han") != chinese:
+        written = parse_digest(answer, made_by=made_by)
+        if written.summary and (script(written.summary) == "han") != chinese:
             raise DigestError(f"the summary is not in {'Chinese' if chinese else 'English'}", answer)
-        digest = _supported_summary(check(digest, said, known=known), said, known)
-        if not digest.summary and not any(getattr(digest, name) for name in LISTS):
+        digest = check_summary(check(written, said, known=known), said, known=known)
+        if not digest.summary and not _has_items(digest):
             raise DigestError("nothing in it is supported by the conversation", answer)
-        return digest, ", ".join(_COMPLAINTS[flag] for flag in digest.flags)
+        amiss = [*digest.flags, *("invented",) * (_has_items(written) and not _has_items(digest))]
+        return digest, ", ".join(_COMPLAINTS[one] for one in amiss)
 
     return read
 
@@ -194,35 +191,24 @@ def _reader(said: Sequence[Utterance], made_by: str) -> Callable[[str], tuple[Di
 _COMPLAINTS: Final = {
     "truncated": "it broke off before its end: be shorter",
     "incomplete": "fields are missing: topic, summary, facts, preferences and events are all required",
+    "invented": "the conversation says none of its facts, preferences and events: use its words",
 }
+
+
+def _has_items(digest: Digest) -> bool:
+    return any(getattr(digest, name) for name in LISTS)
 
 
 def _read_merged(said: Sequence[Utterance]) -> Callable[[str], tuple[str, str]]:
     known = _known(said)
 
     def read(answer: str) -> tuple[str, str]:
-        digest = _supported_summary(Digest("", parse_summary(answer)), said, known)
+        digest = check_summary(Digest("", parse_summary(answer)), said, known=known)
         if not digest.summary:
             raise DigestError("the summary says what the conversation does not", answer)
         return digest.summary, ""
 
     return read
-
-
-def _supported_summary(digest: Digest, said: Sequence[Utterance], known: Sequence[str]) -> Digest:
-    """Return the digest without the sentences of its summary that the conversation does not support."""
-    have = set(terms(" ".join([*known, *(one.text for one in said)])))
-    kept, dropped = [], 0
-    for sentence in sentences(digest.summary):
-        want = terms(sentence)
-        if want and sum(term in have for term in want) >= SUMMARY_ENOUGH * len(want):
-            kept.append(sentence)
-        else:
-            dropped += 1
-    if not dropped:
-        return digest
-    glue = "" if script(digest.summary) == "han" else " "
-    return dataclasses.replace(digest, summary=glue.join(kept), dropped=digest.dropped + dropped)
 
 
 def _known(said: Sequence[Utterance]) -> list[str]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from ..records import Digest, DigestItem, unique
+from ..text.language import script
 from ..text.sentences import sentences
 from ..text.tokenize import terms
 from .digest import LISTS
@@ -19,6 +20,10 @@ from .when import resolve
 ENOUGH: Final = 0.6
 """The share of an item's terms that its sources must hold. Lower lets in what is merely about the same things; higher
 drops honest paraphrases. Chosen on paraphrases of our own, see ``tests/test_support.py``."""
+
+SUMMARY_ENOUGH: Final = 0.5
+"""The share of a summary sentence's terms, and of the names in it, that the conversation must hold; a summary words
+things more freely."""
 
 MOST_SENTENCES: Final = 8
 """Up to so many sentences, an item is judged sentence by sentence."""
@@ -58,7 +63,7 @@ def supported(item: DigestItem, sources: Sequence[Utterance], *, known: Iterable
         return False
     if not {word.lower() for word in _COUNT.findall(item.text)} <= {word.lower() for word in _COUNT.findall(said)}:
         return False
-    if any(not have.issuperset(set(terms(name)) - _REPORTING) for name in _NAME.findall(item.text)):
+    if not have.issuperset(_names(item.text)):
         return False
     return _same_stance(item.text, set(want), sources)
 
@@ -84,6 +89,27 @@ def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = (
         )
         dropped += sum(item is None for item in grounded)
     return dataclasses.replace(digest, dropped=dropped, **kept)  # type: ignore[arg-type]
+
+
+def check_summary(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = ()) -> Digest:
+    """Return the digest without the sentences of its summary that the conversation does not support; they count as
+    ``dropped``.
+    """
+    have = set(terms(" ".join([*known, *(one.text for one in said)])))
+    parts = sentences(digest.summary)
+    kept = [part for part in parts if (want := terms(part)) and _mostly(want, have) and _mostly(_names(part), have)]
+    if len(kept) == len(parts):
+        return digest
+    glue = "" if script(digest.summary) == "han" else " "
+    return dataclasses.replace(digest, summary=glue.join(kept), dropped=digest.dropped + len(parts) - len(kept))
+
+
+def _mostly(want: Sequence[str], have: set[str]) -> bool:
+    return sum(term in have for term in want) >= SUMMARY_ENOUGH * len(want)
+
+
+def _names(text: str) -> list[str]:
+    return [term for name in _NAME.findall(text) for term in terms(name) if term not in _REPORTING]
 
 
 def _single(item: DigestItem) -> list[DigestItem]:
