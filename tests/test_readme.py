@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from siltstone import TieredMemory
 from siltstone.cli import app
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -60,6 +62,49 @@ def test_the_readme_names_the_commands_that_exist() -> None:
 
     assert set(re.findall(r"^.*\bsiltstone ([a-z]+)\b", SHELL, re.MULTILINE)) <= commands
     assert {command for command in commands if f"`{command}`" not in README} == set()
+
+
+def test_what_keeps_it_safe_can_be_typed_as_it_stands(tmp_path: Path) -> None:
+    """The commands of "Keep it safe" run one after the other on a store that has what they name."""
+    (block,) = re.findall(r"^## Keep it safe\n\n```sh\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    with TieredMemory.open(tmp_path / "work" / "memory", user_id="alice") as memory:
+        memory.add([("user", "I'm Alice, a front-end engineer in Shenzhen.")], session_id="monday")
+        memory.add([("user", "I play the cello.")], session_id="tuesday")
+    command = f'siltstone() {{ "{sys.executable}" -m siltstone "$@"; }}\nset -e\n{block}'
+
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path / "work",
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    with TieredMemory.open(tmp_path / "work" / "memory", user_id="alice") as memory:
+        assert [info.session_id for info in memory.sessions()] == ["tuesday"]
+
+
+def test_the_figures_of_scale_are_those_that_were_measured() -> None:
+    """Opening, searching, memory and bytes of each size are those of the committed results, but for rounding."""
+    rows = re.findall(
+        r"^\| ([\d,]+) \| ([\d.]+) s \| ([\d.]+) ms \| ([\d,]+) MB \| ([\d,]+) bytes \|$", README, re.MULTILINE
+    )
+    assert [row[0] for row in rows] == ["10,000", "100,000", "1,000,000"]
+    for row, name in zip(rows, ("10k", "100k", "1m"), strict=True):
+        found = json.loads(
+            (Path(__file__).parent.parent / f"benchmarks/results/one-user-{name}.json").read_text("utf-8")
+        )
+        size = found["bytes_per_record"]
+        measured = (
+            found["open"]["open_s"],
+            found["search"]["search_ms"]["wall"],
+            found["open"]["private_mb"],
+            size["documents_and_vectors"] + size["cache"],
+        )
+        told = tuple(float(figure.replace(",", "")) for figure in row[1:])
+        assert told == pytest.approx(measured, rel=0.05)
 
 
 def _installed(package: str) -> bool:

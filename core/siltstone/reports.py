@@ -67,13 +67,31 @@ Severity: TypeAlias = Literal["lost", "exposed", "recomputable", "cosmetic"]
 
 
 @dataclass(frozen=True)
+class Gap:
+    """What is missing where documents of a user cannot be read, as far as those around them tell.
+
+    ``documents``: how many messages and memories at most; ``session_id``: their session, where both neighbours are of
+    one; ``after`` and ``before``: the ids of what was written before and behind them; ``since`` and ``until``: the
+    times of these.
+    """
+
+    documents: int
+    session_id: str | None = None
+    after: str | None = None
+    before: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing that is not as it should be.
 
     ``severity``: ``lost`` (something cannot be read any more), ``exposed`` (something can be read that should not be),
     ``recomputable`` (it is made anew from the documents) or ``cosmetic`` (nothing is lost or wrong: what a killed
     process left, for instance). ``path`` is relative to the store, ``start`` and ``end`` are bytes in it, where a
-    piece is meant. ``repair`` says what ``verify --repair`` does about it; empty where it can do nothing.
+    piece is meant. ``repair`` says what ``verify --repair`` does about it; empty where it can do nothing. ``gap``: what
+    is missing where documents are lost.
     """
 
     severity: Severity
@@ -83,6 +101,7 @@ class Finding:
     user_id: str | None = None
     start: int = 0
     end: int = 0
+    gap: Gap | None = None
 
     @property
     def is_repairable(self) -> bool:

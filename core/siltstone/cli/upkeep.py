@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes, ask
 from .output import count, minute, note, plain, progress, show_table, table, write_json
 
 if TYPE_CHECKING:
-    from ..reports import Finding
+    from ..reports import Finding, VerifyReport
 
 OnlyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only what concerns this user.")]
 
@@ -73,18 +73,31 @@ def verify(
         )
         if report.quarantine is not None:
             note(f"copies of the damaged pieces are in {report.quarantine}")
+        for sentence in _what_next(report, store):
+            note(sentence)
     if not report.is_sound:
         raise typer.Exit(3)
 
 
 def _show_findings(title: str, findings: Sequence[Finding], *, repair: bool) -> None:
-    from rich.text import Text
-
-    made = table(("how bad", "where", "what", *(("--repair",) if repair else ())), title=title)
+    """Print findings, what and whose first, where it lies below: paths are long."""
+    made = table(("how bad", "what"), title=title)
     for finding in findings:
-        does = (Text(finding.repair or "can do nothing"),) if repair else ()
-        made.add_row(finding.severity, Text(finding.path), Text(finding.what), *does)
+        whose = "" if finding.user_id is None else f"user {finding.user_id!r}: "
+        does = [f"--repair {finding.repair or 'can do nothing'}"] if repair else []
+        made.add_row(finding.severity, "\n".join([whose + finding.what, f"in {finding.path}", *does]))
     show_table(made)
+
+
+def _what_next(report: VerifyReport, store: str) -> Iterator[str]:
+    """Yield what is safe where something is not, and the command to go on with."""
+    if any(finding.severity == "lost" for finding in (*report.findings, *report.repaired)):
+        yield f"safe: {count(report.documents, 'document')} that could be read; lost is what is named above"
+        yield f"a backup may hold it: siltstone restore DIR --store {store} (what was written since the backup goes)"
+    elif not report.is_sound:
+        yield f"safe: {count(report.documents, 'document')}, that could be read: no text is lost"
+    if not report.is_sound and any(finding.is_repairable for finding in report.findings):
+        yield f"next: siltstone verify --repair --store {store}"
 
 
 def backup(

@@ -19,6 +19,7 @@ from ...files.codec import decode
 from ...files.frames import HEAD, Damage, Frame, is_unfinished, scan
 from ...table.rows import RECORD, Row, row_of
 from ..pinned import Pinned
+from .gaps import Gaps
 
 _HASH: Final = re.compile(r"[0-9a-f]{24}")
 _ENDING: Final = re.compile(rb"\.([0-9a-f]+) ")
@@ -91,13 +92,18 @@ class DocumentCheck:
         self._folder, self._segments, self._cipher = folder, segments, cipher
         self._before = 0  # the last number of the segments before
         self.found = Documents()
+        self._gaps = Gaps(self.found.findings)
 
     def items(self) -> Iterator[Item]:
         """Yield the items that can be read; when it ends, ``found`` is whole."""
         numbers = [int(each.name[5:11]) for each in self._segments]
+        before = 0
         for pinned, number in zip(self._segments, numbers, strict=True):
+            self._expect(before, number)
             yield from self._segment(pinned, number, is_last=number == numbers[-1])
-        self._compare_segments(numbers)
+            before = number
+        self._expect(before, None)
+        self._gaps.close()
         self._look_for_forgotten()
 
     def _segment(self, pinned: Pinned, segment: int, *, is_last: bool) -> Iterator[Item]:
@@ -129,6 +135,7 @@ class DocumentCheck:
         self.found.pieces.append((pinned.name, piece.start, piece.end))
         what = f"{piece.end - piece.start} bytes at {piece.start} are no document that checks"
         self._tell("lost", pinned, what, "quarantines them", piece)
+        self._gaps.note(data[piece.start : piece.end])
         return False
 
     def _header(self, pinned: Pinned, segment: int, piece: Frame) -> bool:
@@ -160,11 +167,14 @@ class DocumentCheck:
                 known.numbers.append(piece.number)
                 known.origins.append(document.get("o", piece.number))
                 known.hashes.append(row.cells["text_hash"] if row.cells["flags"] & RECORD else 0)
+                self._gaps.see(piece.number, item)
                 yield Item(piece.number, item, row)
             else:
                 self._note(pinned, segment, piece, document)
+                self._gaps.see(piece.number, None)
         except (ValueError, KeyError, TypeError, AttributeError):  # it checks, and yet nobody can have written it so
             self._reject(pinned, segment, piece, f"document {piece.number} is none that siltstone writes")
+            self._gaps.note()
 
     def _reject(self, pinned: Pinned, segment: int, piece: Frame, what: str) -> None:
         self.found.bad.setdefault(segment, set()).add(piece.number)
@@ -185,17 +195,18 @@ class DocumentCheck:
         elif not any(key in note for key in _NOTES):
             raise KeyError
 
-    def _compare_segments(self, numbers: list[int]) -> None:
-        for number, following in zip([0, *numbers], [*numbers, None], strict=True):
-            announced = self.found.announced.get(number, number + 1 if following is not None else None)
-            name = f"docs.{announced or 0:06d}.jsonl"
-            if announced is None or announced == following:
-                continue
-            if following is None:
-                self.found.awaited = announced
-            else:
-                repair = f"says in docs.{number:06d}.jsonl that {following} follows" if number else ""
-                self._say(Finding("lost", f"{self._folder}/{name}", "it is missing", repair, self.found.user_id))
+    def _expect(self, number: int, following: int | None) -> None:
+        """Compare the segment that comes behind another one (``None``: none does) with the one announced there."""
+        announced = self.found.announced.get(number, number + 1 if following is not None else None)
+        if announced is None or announced == following:
+            return
+        if following is None:
+            self.found.awaited = announced
+        else:
+            path = f"{self._folder}/docs.{announced:06d}.jsonl"
+            repair = f"says in docs.{number:06d}.jsonl that {following} follows" if number else ""
+            self._say(Finding("lost", path, "it is missing", repair, self.found.user_id))
+            self._gaps.note()
 
     def _look_for_forgotten(self) -> None:
         known = self.found
