@@ -172,6 +172,10 @@ class Engine:
             self._executor = (os.getpid(), pool)
         return self._executor[1]
 
+    def chat_model(self, spec: Any) -> ChatModel:
+        """Return a language model beside the one of the memory, for which the same rules hold."""
+        return resolve_chat_model(spec)
+
     def close(self) -> None:
         """Give queued vectors a moment, then stop the threads and give the store back."""
         if not self.closed:

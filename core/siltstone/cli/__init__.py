@@ -1,7 +1,8 @@
 """The command line: ``siltstone``.
 
 Exit codes: 0 done; 1 refused, with one sentence on stderr that says why; 2 wrong usage; 3 ``verify``
-found damage; 4 done in part (``import`` could not read some of it, a model failed in ``consolidate``); 130 interrupted.
+found damage; 4 done in part (``import`` could not read some of it, a model failed in ``consolidate`` or ``audit``);
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import typer
 
 from .._version import __version__
 from ..errors import SiltstoneError
+from .audit import audit
 from .bench import bench
 from .consolidate import consolidate
 from .demo import demo
 from .keys import KeyFile, use_key_file
 from .read import context, search, sessions, show, stats
 from .transfer import export, import_
-from .upkeep import audit, backup, reembed, rekey, restore, verify
+from .upkeep import backup, reembed, rekey, restore, verify
 from .write import add, forget, remember
 
 app = typer.Typer(

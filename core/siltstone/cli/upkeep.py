@@ -16,8 +16,6 @@ from .output import count, minute, note, plain, progress, show_table, table, wri
 if TYPE_CHECKING:
     from ..reports import Finding, VerifyReport
 
-OnlyUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only what concerns this user.")]
-
 
 def reembed(
     store: StoreAt = DEFAULT_STORE,
@@ -204,12 +202,8 @@ def rekey(
     note("copy KEYS anew: a copy from before goes with the old key")
 
 
-def audit(store: StoreAt = DEFAULT_STORE, user: OnlyUser = None, as_json: AsJson = False) -> None:
-    """List what was forgotten, erased, restored and repaired: when (local time), whose, how much; never the words.
-
-    \b
-    siltstone audit --user alice --json
-    """
+def show_trail(store: str, user: str | None, as_json: bool) -> None:
+    """Print what was done to a store for good, or to one user of it."""
     from ..upkeep import audit
 
     entries = list(audit(store, user_id=user))

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from ..records import Digest, DigestItem, unique
 from ..text.language import script
@@ -16,6 +16,8 @@ from .digest import LISTS
 from .modality import asks, asserted, negated
 from .speech import Utterance
 from .when import resolve
+
+Flaw: TypeAlias = Literal["asked", "supposed", "negation"]
 
 ENOUGH: Final = 0.6
 """The share of an item's terms that its sources must hold. Lower lets in what is merely about the same things; higher
@@ -56,16 +58,36 @@ def supported(item: DigestItem, sources: Sequence[Utterance], *, known: Iterable
     said = " ".join(source.text for source in sources)
     allowed = " ".join([*known, *(source.speaker for source in sources)])
     have = set(terms(f"{said} {allowed}"))
-    want = [term for term in terms(item.text) if term not in _REPORTING]
+    want = content(item.text)
     if not want or sum(term in have for term in want) < ENOUGH * len(want):
         return False
-    if not set(_NUMBER.findall(item.text)) <= set(_NUMBER.findall(f"{said} {allowed}")) | have:
+    if not numbers(item.text) <= numbers(f"{said} {allowed}") | have:
         return False
-    if not {word.lower() for word in _COUNT.findall(item.text)} <= {word.lower() for word in _COUNT.findall(said)}:
+    if not counts(item.text) <= counts(said):
         return False
     if not have.issuperset(_names(item.text)):
         return False
-    return _same_stance(item.text, set(want), sources)
+    return flaw(item.text, sources) is None
+
+
+def content(text: str) -> list[str]:
+    """Return the terms of a text that need support: without those by which reporters speak of what was said."""
+    return [term for term in terms(text) if term not in _REPORTING]
+
+
+def numbers(text: str) -> set[str]:
+    """Return the numbers that a text writes in digits."""
+    return set(_NUMBER.findall(text))
+
+
+def counts(text: str) -> set[str]:
+    """Return the English words of a text that count something: two to twelve."""
+    return {word.lower() for word in _COUNT.findall(text)}
+
+
+def names(text: str) -> list[str]:
+    """Return the capitalised words of a text within its sentences."""
+    return _NAME.findall(text)
 
 
 def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = ()) -> Digest:
@@ -109,7 +131,7 @@ def _mostly(want: Sequence[str], have: set[str]) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    return [term for name in _NAME.findall(text) for term in terms(name) if term not in _REPORTING]
+    return [term for name in names(text) for term in content(name)]
 
 
 def _single(item: DigestItem) -> list[DigestItem]:
@@ -156,9 +178,15 @@ def _day(item: DigestItem, sources: Sequence[Utterance]) -> datetime | None:
     return known[0] if len({day.date() for day in known}) == 1 else None
 
 
-def _same_stance(text: str, want: set[str], sources: Sequence[Utterance]) -> bool:
-    """Return whether the clause nearest to the text asserts it, with the same yes or no."""
+def flaw(text: str, sources: Sequence[Utterance]) -> Flaw | None:
+    """Return what keeps the clause nearest to a text from asserting it, or ``None`` where nothing does.
+
+    ``asked``: it only asks; ``supposed``: it only supposes it; ``negation``: one says yes, the other no.
+    """
     best, share, whole = "", 0.0, ""
+    want = set(content(text))
+    if not want:
+        return None
     for source in sources:
         for sentence in sentences(source.text):
             for clause in _CLAUSES.split(sentence):
@@ -166,9 +194,9 @@ def _same_stance(text: str, want: set[str], sources: Sequence[Utterance]) -> boo
                 if overlap > share:
                     best, share, whole = clause, overlap, sentence
     if share < 0.5:  # spread over several clauses: none of them speaks for all
-        return True
+        return None
     if asks(whole) and not asks(text):
-        return False
+        return "asked"
     if best not in asserted(whole) and asserted(text) == text:
-        return False
-    return negated(best) == negated(text)
+        return "supposed"
+    return None if negated(best) == negated(text) else "negation"

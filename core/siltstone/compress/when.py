@@ -81,7 +81,7 @@ _ANY: Final = datetime(2024, 6, 12, tzinfo=timezone.utc)
 
 def dated(clause: str, *, days: int = 370) -> bool:
     """Return whether the clause names a time of at most so many days that an event can have, whenever it was said."""
-    return any(one.end - one.start <= timedelta(days=days) for one in _readings(clause, _ANY))
+    return any(one.end - one.start <= timedelta(days=days) for one in readings(clause, _ANY))
 
 
 def resolve(clause: str, said_at: datetime | None, *, future: bool, days: int = 370) -> datetime | None:
@@ -93,14 +93,15 @@ def resolve(clause: str, said_at: datetime | None, *, future: bool, days: int = 
     if said_at is None:
         return None
     future = future and not _ONGOING.search(clause)
-    readings = [one for one in _readings(clause, said_at) if one.end - one.start <= timedelta(days=days)]
+    found = [one for one in readings(clause, said_at) if one.end - one.start <= timedelta(days=days)]
     today = day(said_at).start
-    fitting = [one for one in readings if (one.end > today if future else one.start <= said_at)]
-    best = (fitting or readings)[:1]
+    fitting = [one for one in found if (one.end > today if future else one.start <= said_at)]
+    best = (fitting or found)[:1]
     return best[0].start if best else None
 
 
-def _readings(clause: str, said_at: datetime) -> Iterator[Period]:
+def readings(clause: str, said_at: datetime) -> Iterator[Period]:
+    """Yield the times of at most a year that a clause may name, given when it was said."""
     clause = _WEEKDAY_ONE.sub(r"\1 ", clause)
     text = _RANGE.sub(r"\g<day> \g<month>", clause)
     text = _DOUBLY.sub("", _RECURRING.sub("", _NIGHT.sub("today", text)))  # "Monday the 15th" is the 15th

@@ -67,18 +67,27 @@ def queued(store: Store, user_id: str, span: Span, share: float) -> Review | Non
     id = review_id(span.session_id, span.ids)
     if not chosen(id, share):
         return None
+    before = review_of(store, user_id, id)
+    return Review(id, span.session_id, span.ids, version=0 if before is None else before.version)
+
+
+def review_of(store: Store, user_id: str, id: str) -> Review | None:
+    """Return the review of this id, if there is one."""
     (stored,) = store.fetch(user_id, [id])
-    return Review(id, span.session_id, span.ids, version=0 if stored is None else stored.version)
+    return None if stored is None or stored.record is None else _read(stored.record)
 
 
 def reviews(store: Store, user_id: str) -> Iterator[Review]:
     """Yield the user's reviews, those that wait and those that are done, in order of writing."""
-    for record in store.scan(user_id, Where(kinds=(KIND,))):
-        yield Review(
-            id=record.id,
-            session_id=record.session_id or "",
-            source_ids=record.source_ids,
-            done=record.metadata["done"],
-            verdicts=record.metadata["verdicts"],
-            version=record.version,
-        )
+    yield from map(_read, store.scan(user_id, Where(kinds=(KIND,))))
+
+
+def _read(record: Record) -> Review:
+    return Review(
+        id=record.id,
+        session_id=record.session_id or "",
+        source_ids=record.source_ids,
+        done=record.metadata["done"],
+        verdicts=record.metadata["verdicts"],
+        version=record.version,
+    )

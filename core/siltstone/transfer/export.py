@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from typing import IO, Any, Final, TypeAlias
+from typing import IO, Any
 
-from ..errors import ConfigurationError, InvalidInputError
 from ..importers.lines import FORMAT, VERSION, dump, to_line
 from ..protocols import Progress, Store
 from ..records import HIDDEN_KINDS
-from ..stores.files import disk
+from .written import written
 
 logger = logging.getLogger("siltstone")
-
-_BUFFER: Final = 1 << 20
-
-Write: TypeAlias = Callable[[bytes], object]
 
 
 def export(
@@ -37,7 +29,7 @@ def export(
     The memory as it was when the writing began, in one stream: O(items) time, and a few numbers each of memory. What
     the store reports of its health is logged as warnings: a damaged item cannot be in the file.
     """
-    with _written(target, inside=store.location) as write:
+    with written(target, inside=store.location) as write:
         counts = store.stats(user_id)
         for remark in counts.health:
             logger.warning("exporting what can be read; the store reports: %s", remark)
@@ -64,63 +56,3 @@ def export(
                 progress(done, max(done, total))
         write(dump({"end": done}))
     return done
-
-
-@contextmanager
-def _written(target: str | os.PathLike[str] | IO[Any], *, inside: str) -> Iterator[Write]:
-    """Give the block a function that writes bytes to the target, whole or not at all where that is a path."""
-    if not isinstance(target, (str, os.PathLike)):
-        if not hasattr(target, "write"):
-            raise InvalidInputError(f"a path or an open file is needed, not {type(target).__name__}")
-        yield _into(target)
-        return
-    path = os.path.realpath(os.fspath(target))
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise ConfigurationError(f"{path} is no regular file: nothing was written; pass it opened for writing")
-    if os.path.isdir(inside) and os.path.commonpath([path, os.path.realpath(inside)]) == os.path.realpath(inside):
-        raise ConfigurationError(
-            f"{path} lies in the store's own folder, which forget() must be able to vouch for: nothing was written; "
-            "choose a place outside"
-        )
-    half_done = f"{path}.{secrets.token_hex(4)}.part"
-    try:
-        file = _File(half_done)
-    except FileNotFoundError as exc:
-        raise ConfigurationError(f"there is no folder {os.path.dirname(path)}: nothing was written") from exc
-    try:
-        yield file.write
-        file.finish()
-        disk.rename(half_done, path)
-    except BaseException:
-        disk.unlink(half_done)
-        raise
-
-
-def _into(file: IO[Any]) -> Write:
-    if hasattr(file, "encoding"):  # a text file
-        return lambda data: file.write(data.decode())
-    return file.write
-
-
-class _File:
-    """A file readable by its owner alone, written from its beginning."""
-
-    def __init__(self, path: str) -> None:
-        self._file = disk.File(path, write=True, create=True, exclusive=True)
-        self._end = 0
-        self._buffer = bytearray()
-
-    def write(self, data: bytes) -> None:
-        self._buffer += data
-        if len(self._buffer) >= _BUFFER:
-            self._flush()
-
-    def finish(self) -> None:
-        self._flush()
-        self._file.sync()
-        self._file.close()
-
-    def _flush(self) -> None:
-        self._file.write(bytes(self._buffer), self._end)
-        self._end += len(self._buffer)
-        self._buffer.clear()
