@@ -29,9 +29,14 @@ def model(request: pytest.FixtureRequest) -> ScriptedChatModel:
 
 
 @pytest.fixture
-def memory(model: ScriptedChatModel) -> Iterator[TieredMemory]:
+def clock() -> FrozenClock:
+    """The noon of a day in May."""
+    return FrozenClock("2024-05-08T12:00:00+00:00")
+
+
+@pytest.fixture
+def memory(model: ScriptedChatModel, clock: FrozenClock) -> Iterator[TieredMemory]:
     """A memory to which ten things have been told, twice five, on ten days."""
-    clock = FrozenClock("2024-05-08T12:00:00+00:00")
     settings = Settings(embed_wait=5.0, reflect=True)
     with TieredMemory.open(
         ":memory:",
@@ -74,14 +79,40 @@ def test_it_deletes_and_replaces_nothing(memory: TieredMemory) -> None:
     assert [record.valid_until for record in after.values() if "stale" in record.flags] == [None]
 
 
-@pytest.mark.parametrize("model", [[DOWN, NOTHING]], indirect=True)
-def test_a_model_that_fails_leaves_it_for_later(memory: TieredMemory, model: ScriptedChatModel) -> None:
-    """A failure writes nothing, and the reflection is still due."""
+@pytest.mark.parametrize("model", [[DOWN, "no JSON at all", NOTHING]], indirect=True)
+def test_a_model_that_fails_leaves_it_for_later(
+    memory: TieredMemory, model: ScriptedChatModel, clock: FrozenClock
+) -> None:
+    """A failure writes nothing, and the reflection is due again after a pause, twice as long after the next."""
     assert memory.consolidate().count("fail") == 1
     assert memory.consolidate().rows == ()
-    assert len(model.calls) == 2
-    memory.consolidate()
-    assert len(model.calls) == 2
+    assert memory.stats().jobs == {"waiting": 1}
+    clock.advance(seconds=61)
+    assert memory.consolidate().count("fail") == 1
+    clock.advance(seconds=61)
+    assert memory.consolidate(dry_run=True).rows == ()
+    assert memory.consolidate().rows == ()
+    clock.advance(seconds=60)
+    assert memory.consolidate(dry_run=True).count("reflect") == 1
+    assert memory.consolidate().rows == ()
+    assert memory.stats().jobs == {}
+    assert len(model.calls) == 3
+
+
+@pytest.mark.parametrize("model", [["no JSON at all"] * 6 + [NOTHING] * 2], indirect=True)
+def test_a_reflection_that_fails_for_good_is_a_dead_letter(
+    memory: TieredMemory, model: ScriptedChatModel, clock: FrozenClock
+) -> None:
+    """It is listed, left alone, and tried again on demand."""
+    for _ in range(8):
+        memory.consolidate()
+        clock.advance(days=1)
+    assert len(model.calls) == 6
+    (letter,) = memory.stats().dead_letters
+    assert letter == "reflection, 6 attempts: the answer holds no reflection"
+    memory.consolidate(retry=True)
+    assert memory.stats().dead_letters == ()
+    assert len(model.calls) == 7
 
 
 @pytest.mark.parametrize("models", [{"llm": "one"}, {"summarizer": "one"}, {"summarizer": "other", "llm": "one"}])

@@ -15,6 +15,8 @@ from typing import Any
 
 from items import said
 from siltstone import Message, Settings, TieredMemory
+from siltstone.compress.llm import LLMSummarizer
+from siltstone.models.openai import OpenAIChatModel
 from siltstone.protocols import Refusal
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
@@ -104,6 +106,18 @@ def consolidate_without_end(folder: Path, ready: Connection) -> None:
         ready.send(None)
         while True:
             memory.consolidate()
+
+
+def consolidate_with(url: str, folder: Path, ready: Connection, go: Connection) -> None:
+    """Say that everything is ready, wait, and consolidate once with the model that is served there."""
+    settings = Settings(span_turns=8, embed_wait=5.0, reflect=True)
+    model = LLMSummarizer(OpenAIChatModel("m", url, timeout=20.0))
+    with TieredMemory.open(
+        folder, embedder=HashEmbedder(), token_counter=WordCounter(), summarizer=model, settings=settings
+    ) as memory:
+        ready.send(None)
+        go.recv()
+        memory.consolidate()
 
 
 def serve(pipe: Connection) -> None:

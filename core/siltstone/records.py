@@ -336,7 +336,7 @@ class Stats:
 
     Counts are of live rows; ``bytes`` is on-disk size by part; ``embedder`` names the model of the store;
     ``pending_vectors`` counts texts that cannot be found by meaning yet; ``last_error`` is the embedder's last
-    failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts spans of conversation that a
+    failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts what a
     model is at work on (``leased``), that wait after a failure, and that are ``dead``, with a line for each of these in
     ``dead_letters``. ``reviews`` counts digests that wait for a person to look at them. ``compression`` is tokens of
     messages per token of the summaries and statements made of them.

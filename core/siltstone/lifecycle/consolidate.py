@@ -59,9 +59,9 @@ class Consolidator:
         reopen_orphans(work)
         digest_due(work, retry=retry)
         merge_alike(work)
-        roll_up(work)
+        roll_up(work, retry=retry)
         if self._model is not None:
-            reflect(work, self._model)
+            reflect(work, self._model, retry=retry)
         purge_expired(work)
         evict(work)
         sweep_jobs(work)

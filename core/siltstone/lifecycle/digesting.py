@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
 
-from ..compress.digest import DigestError
-from ..errors import BackendUnavailableError, ConflictError, ModelError
-from ..protocols import LocalSummarizer, Where
+from ..errors import BackendUnavailableError, ModelError
+from ..protocols import Where
 from ..records import Digest, Record, is_derived
 from ..tiers.long_term import Plan
 from .asking import digest_of
+from .attempts import fail, is_local, lease, outcome
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
 from .retract import retractions
@@ -65,22 +64,22 @@ def _covers(record: Record) -> bool:
 
 def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
     """Digest one span and take it in."""
-    local = isinstance(work.summarizer, LocalSummarizer) and work.summarizer.local
+    local = is_local(work)
     if work.dry_run and not local:
-        work.note("digest", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", span.why)
+        work.note("digest", span.ids, job.name, span.why)
         return
     versions = _versions(work, span.ids)
     if versions is None:
         return
     if not local:
-        leased = _lease(work, job)
+        leased = lease(work, job)
         if leased is None:
             return
         job = leased
     try:
         digest = digest_of(work.summarizer, span.messages, max_tokens=work.policy.settings.summary_tokens)
     except (ModelError, BackendUnavailableError) as exc:
-        _fail(work, span, job, versions, str(exc), exc.raw if isinstance(exc, DigestError) else "")
+        fail(work, job, versions, exc)
         return
     _take_in(work, span, digest, job, versions, redo=redo)
 
@@ -101,53 +100,27 @@ def _versions(work: Work, ids: Sequence[str]) -> dict[str, int] | None:
     return versions if len(versions) == len(ids) else None
 
 
-def _lease(work: Work, job: Job) -> Job | None:
-    """Take a job for this worker; ``None`` where another one has it."""
-    taken = job.leased(work.owner, work.clock.now() + timedelta(seconds=work.policy.settings.lease))
-    try:
-        work.store.commit(work.user_id, [taken.put(work.user_id, work.now)], expect={job.id: job.version})
-    except ConflictError:
-        work.note("wait", job.source_ids, f"session {job.session_id!r}", "another worker is at it")
-        return None
-    return replace(taken, version=taken.version + 1)
-
-
-def _fail(work: Work, span: Span, job: Job, versions: dict[str, int], error: str, raw: str) -> None:
-    """Note that a model could not digest a span: it stays due, after a pause."""
-    work.note("fail", span.ids, f"session {span.session_id!r}, {len(span.messages)} messages", error)
-    if work.dry_run:
-        return
-    failed = _failed(work, job, error, raw, covers=job.covers)
-
-    def plan() -> Plan:
-        expect = {**versions, job.id: job.version}
-        return Plan((failed.put(work.user_id, work.now),), expect, (job.id,)) if work.still(expect) else NOTHING
-
-    if not work.dry_run:
-        work.long_term.write(work.user_id, plan)
-
-
 def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[str, int], *, redo: bool) -> None:
     """Write what a digest tells, once, if its messages are still as they were."""
     candidates = candidates_of(span, digest, work.policy, user_id=work.user_id, now=work.now)
     taken_back = retractions(span, candidates, made_by=digest.made_by, user_id=work.user_id, now=work.now)
     candidates = [one for one in in_order(span, [*candidates, *taken_back]) if not work.refused(one)]
     summary = _summary(work, span, digest)
-    job = _outcome(work, span, digest, job, summary)
-    outcome: list[Revision] = []
+    job = outcome(work, digest, job, covers=True, covers_alone=summary is None)
+    revisions: list[Revision] = []
     attempts = 0
 
     def plan() -> Plan:
         nonlocal attempts
         attempts += 1
-        outcome.clear()
+        revisions.clear()
         if not work.still({**versions, job.id: job.version}):  # or the lease ran out, and another worker took over
             return NOTHING
         if not redo and _taken_in(work, span):
             return NOTHING
         page, at = work.ledger()
-        outcome.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now))
-        written = [record for revision in outcome for record in revision.records]
+        revisions.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now))
+        written = [record for revision in revisions for record in revision.records]
         puts, expect = writes([*_next(work, summary), *written])
         review = queued(work.store, work.user_id, span, work.policy.settings.review_share) if puts else None
         if review is not None:
@@ -165,7 +138,7 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
         return
     if not work.dry_run:
         work.kept(planned.expect[LEDGER] + 1)
-    _report(work, span, summary, digest, outcome)
+    _report(work, span, summary, digest, revisions)
 
 
 def _taken_in(work: Work, span: Span) -> bool:
@@ -189,22 +162,9 @@ def _next(work: Work, summary: Record | None) -> list[Record]:
     return [summary if stored is None else replace(summary, version=stored.version + 1, updated_at=work.now)]
 
 
-def _outcome(work: Work, span: Span, digest: Digest, job: Job, summary: Record | None) -> Job:
-    """Return what becomes of the job: done; or waiting, where the extractive summarizer stood in for the model."""
-    if FALLBACK not in digest.flags:
-        return job.finished(covers=summary is None)
-    return _failed(work, job, digest.error or "the model failed", digest.raw, covers=True)
-
-
-def _failed(work: Work, job: Job, error: str, raw: str, *, covers: bool) -> Job:
-    settings = work.policy.settings
-    wait = timedelta(seconds=settings.retry_wait)
-    return job.failed(error, raw, now=work.clock.now(), wait=wait, retries=settings.retries, covers=covers)
-
-
-def _report(work: Work, span: Span, summary: Record | None, digest: Digest, outcome: Sequence[Revision]) -> None:
+def _report(work: Work, span: Span, summary: Record | None, digest: Digest, revisions: Sequence[Revision]) -> None:
     why = f"{span.why}; by {digest.made_by}" + (", as the model failed" if FALLBACK in digest.flags else "")
     work.note("digest", span.ids if summary is None else [summary.id], digest.summary, why)
-    for revision in outcome:
+    for revision in revisions:
         if revision.records:
             work.note(revision.action, [record.id for record in revision.records], revision.record.text, revision.why)

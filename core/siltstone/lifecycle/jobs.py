@@ -1,7 +1,8 @@
-"""Work on a span that the store must remember: that it is under way, has failed, or left nothing to keep.
+"""Work of a model that the store must remember: that it is under way, has failed, or left nothing to keep.
 
-A span that is merely due has no job: that follows from what covers it. A job is a record of the hidden kind ``job``
-that rests on the messages of its span, so that forgetting one of them takes it along, a model's raw answer included.
+What is merely due has no job: that follows from what covers it. A job is a record of the hidden kind ``job`` that rests
+on the messages of its span, or on the records that a summary or a reflection is to be made of, so that forgetting one
+of them takes it along, a model's raw answer included.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ State: TypeAlias = Literal["leased", "waiting", "dead", "done"]
 KIND: Final = "job"
 LEDGER: Final = "job:ledger"
 """A record whose next version goes with every commit that revises what is known: of two, one is planned anew."""
+REFLECTION: Final = "job:reflection"
+"""The job of reflecting."""
 REFLECTED: Final = "job:reflected"
 """A record that says up to which version of the ledger a language model has reflected."""
 TOPIC: Final = "job:topic:"
@@ -27,7 +30,7 @@ LONGEST_WAIT: Final = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Job:
-    """Work on one span.
+    """Work on one span, or on what ``what`` says: ``week 2024-W19``.
 
     ``state``     ``leased`` by ``owner`` until ``until``; ``waiting`` for another attempt, not before ``until``;
                   ``dead`` after too many; ``done``
@@ -47,9 +50,15 @@ class Job:
     error: str | None = None
     raw: str = ""
     version: int = 0
+    what: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is work on, in words."""
+        return self.what or f"session {self.session_id!r}, {len(self.source_ids)} messages"
 
     def held(self, now: datetime) -> bool:
-        """Return whether nobody may work on the span now."""
+        """Return whether nobody may work on it now."""
         return self.state == "dead" or (
             self.state in ("leased", "waiting") and self.until is not None and now < self.until
         )
@@ -81,7 +90,7 @@ class Job:
     def put(self, user_id: str, now: datetime) -> Put:
         """Return what stores the next version of the job."""
         noted: dict[str, Any] = {"state": self.state, "covers": self.covers, "attempts": self.attempts}
-        noted |= {name: value for name in ("owner", "error") if (value := getattr(self, name)) is not None}
+        noted |= {name: value for name in ("owner", "error", "what") if (value := getattr(self, name))}
         if self.until is not None:
             noted["until"] = self.until.isoformat()
         record = Record(
@@ -107,6 +116,7 @@ def read(record: Record) -> Job:
         error=noted.get("error"),
         raw=record.text,
         version=record.version,
+        what=noted.get("what", ""),
     )
 
 

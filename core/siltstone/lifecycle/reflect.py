@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..compress.digest import DigestError
 from ..compress.lenient import find_values
 from ..errors import BackendUnavailableError, ModelError
 from ..protocols import ChatModel, Put, Where
@@ -17,7 +18,8 @@ from ..records import Message, Record, is_derived, replace, unique
 from ..text.language import is_chinese
 from ..tiers.long_term import Plan
 from .asking import answered
-from .jobs import KIND, REFLECTED
+from .attempts import fail, job_for, lease, may_try
+from .jobs import KIND, REFLECTED, REFLECTION
 from .spans import hashed
 from .work import NOTHING, REVISED, Work, writes
 
@@ -68,7 +70,7 @@ class Reflection:
     stale: tuple[int, ...]
 
 
-def reflect(work: Work, model: ChatModel) -> None:
+def reflect(work: Work, model: ChatModel, *, retry: bool) -> None:
     """Ask the model about what has changed since it was last asked, if that is enough."""
     stored = work.store.fetch(work.user_id, [REFLECTED])[0]
     seen = 0 if stored is None or stored.record is None else stored.record.metadata["ledger"]
@@ -77,25 +79,33 @@ def reflect(work: Work, model: ChatModel) -> None:
     if at - seen < AFTER or len(known) < 2:
         return
     shown = sorted(known, key=lambda record: record.updated_at or record.created_at)[-SHOWN:]
+    job = job_for(work, "reflection", REFLECTION, [record.id for record in shown], new=AFTER)
+    if not may_try(work, job, retry=retry):
+        return
     if work.dry_run:
-        work.note("reflect", [record.id for record in shown], "", f"{at - seen} revisions since the last time")
+        work.note("reflect", job.source_ids, "", f"{at - seen} revisions since the last time")
+        return
+    versions = {record.id: record.version for record in shown}
+    expected = {**versions, page.id: at, REFLECTED: 0 if stored is None else stored.version}
+    leased = lease(work, job) if work.still(expected) else None  # else another worker has just been at it
+    if leased is None:
         return
     try:
         found = read(answered(lambda: model.complete(ask(shown), schema=SCHEMA)), len(shown))
     except (ModelError, BackendUnavailableError) as exc:
-        work.note("fail", [], "reflection", str(exc))
+        fail(work, leased, versions, exc)
         return
     records = list(_records(work, model.name, shown, found))
     mark = Record(
         id=REFLECTED, text="", kind=KIND, user_id=work.user_id, created_at=work.now, stored_at=work.now,
-        version=1 if stored is None else stored.version + 1, metadata={"ledger": at + 1},
+        version=expected[REFLECTED] + 1, metadata={"ledger": at + 1},
     )  # fmt: skip
+    done = leased.finished(covers=False).put(work.user_id, work.now)
 
     def plan() -> Plan:
         puts, expect = writes(records)
-        expect |= {record.id: record.version for record in shown if record.id not in expect}
-        expect |= {page.id: at, mark.id: mark.version - 1}
-        return Plan((*puts, Put(mark), page), expect, ()) if work.still(expect) else NOTHING
+        expect = {**expected, **expect, leased.id: leased.version}
+        return Plan((*puts, Put(mark), page, done), expect, ()) if work.still(expect) else NOTHING
 
     if work.long_term.write(work.user_id, plan).puts:
         work.dropped()
@@ -118,7 +128,7 @@ def read(answer: str, count: int) -> Reflection:
             insights = [(str(item.get("text") or "").strip(), _places(item.get("sources"), count)) for item in items]
             supported = tuple((text, places) for text, places in insights if text and len(places) > 1)
             return Reflection(supported, _places(found.value.get("stale"), count))
-    raise ModelError("the answer holds no reflection")
+    raise DigestError("the answer holds no reflection", answer)
 
 
 def _list(value: Any) -> list[Any]:

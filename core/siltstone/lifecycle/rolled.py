@@ -9,6 +9,9 @@ from ..errors import BackendUnavailableError, ModelError
 from ..records import ROLES, TOPIC_LEVEL, Digest, Message, Record, replace
 from ..tiers.long_term import Plan
 from .asking import digest_of
+from .attempts import fail, is_local, job_for, lease, may_try, outcome
+from .candidates import FALLBACK
+from .jobs import KIND
 from .spans import hashed
 from .work import NOTHING, Work, writes
 
@@ -47,10 +50,11 @@ def rolled_id(level: int, of: str) -> str:
     return hashed("summary", str(level), of)
 
 
-def changed_since(sources: Sequence[Record], before: Record) -> bool:
-    """Return whether one of the sources is of a later version than what was made of them."""
+def is_outdated(before: Record, sources: Sequence[Record]) -> bool:
+    """Return whether one of the sources is of a later version than what was made of them, or no model made it."""
     made = before.updated_at or before.stored_at
-    return any(one.updated_at is not None and one.updated_at > made for one in sources if one.id in before.source_ids)
+    known = [one for one in sources if one.id in before.source_ids]
+    return FALLBACK in before.flags or any(one.updated_at is not None and one.updated_at > made for one in known)
 
 
 def allowed(level: int, of: str, sources: Sequence[Record], work: Work) -> list[Record]:
@@ -58,27 +62,43 @@ def allowed(level: int, of: str, sources: Sequence[Record], work: Work) -> list[
     return [one for one in sources if not work.refused(replace(one, id=rolled_id(level, of), source_ids=(one.id,)))]
 
 
-def roll(work: Work, rolled: Rolled) -> None:
-    """Make a summary that is due, or note that it would be."""
+def roll(work: Work, rolled: Rolled, *, retry: bool) -> bool:
+    """Make a summary that is due, or note that it would be; one that a model has failed on waits for its time.
+
+    Return whether no other worker is at it.
+    """
     why = f"{rolled.name}, from {len(rolled.sources)} summaries"
+    job = job_for(work, rolled.name, hashed(KIND, rolled.id), [source.id for source in rolled.sources])
+    if not may_try(work, job, retry=retry):
+        return job.state != "leased"
     if work.dry_run:
         work.note("roll up", [rolled.id], "", why)
-        return
+        return True
+    expect = {source.id: source.version for source in rolled.sources}
+    if not work.still({**expect, rolled.id: rolled.version}):
+        return False  # another worker was
+    leased = None if is_local(work) else lease(work, job)
+    if leased is None and not is_local(work):
+        return False
     said = [message for source in rolled.sources for message in _as_messages(source)]
     try:
         digest = digest_of(work.summarizer, said, max_tokens=work.policy.settings.summary_tokens)
     except (ModelError, BackendUnavailableError) as exc:
-        work.note("fail", [rolled.id], why, str(exc))
-        return
+        fail(work, leased or job, expect, exc)
+        return True
     record = _record(work, rolled, digest)
-    puts, expect = writes([record, *rolled.along])
-    expect |= {source.id: source.version for source in rolled.sources}
+    puts, versions = writes([record, *rolled.along])
+    if leased is not None:
+        after = outcome(work, digest, leased, covers=False, covers_alone=False)
+        puts, versions = (*puts, after.put(work.user_id, work.now)), {**versions, leased.id: leased.version}
+    expect |= versions
 
     def plan() -> Plan:
         return Plan(puts, expect, (record.id,)) if work.still(expect) else NOTHING
 
     if work.long_term.write(work.user_id, plan).puts:
         work.note("roll up", [record.id], record.text, why)
+    return True
 
 
 def _record(work: Work, rolled: Rolled, digest: Digest) -> Record:

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..protocols import Where
 from ..records import Record, is_derived
-from .rolled import MONTH, SESSION, WEEK, Rolled, allowed, changed_since, roll, rolled_id
+from .rolled import MONTH, SESSION, WEEK, Rolled, allowed, is_outdated, roll, rolled_id
 from .topics import due_topics
 from .work import Work
 
@@ -20,16 +20,18 @@ ROLLING: Final = 4
 """A running session is summarised anew with every so many further spans."""
 
 
-def roll_up(work: Work) -> None:
-    """Make the summaries that are due, level by level."""
+def roll_up(work: Work, *, retry: bool = False) -> None:
+    """Make the summaries that are due, level by level; with ``retry`` those also on which a model has failed."""
     for level in (SESSION, WEEK, MONTH):
         summaries = [r for r in work.store.scan(work.user_id, Where(kinds=("summary",))) if is_derived(r)]
         sessions = work.store.sessions(work.user_id) if level == SESSION else []
         ended = {info.session_id: info.ended_at for info in sessions}
-        for rolled in list(due_rollups(level, summaries, ended, work)):
-            roll(work, rolled)
+        due = list(due_rollups(level, summaries, ended, work))
+        alone = [roll(work, rolled, retry=retry) for rolled in due]
+        if not all(alone):
+            return  # the other worker goes on to what is to rest on these
     for rolled in due_topics(work):
-        roll(work, rolled)
+        roll(work, rolled, retry=retry)
 
 
 def due_rollups(level: int, summaries: Sequence[Record], ended: dict[str, datetime], work: Work) -> Iterator[Rolled]:
@@ -38,7 +40,7 @@ def due_rollups(level: int, summaries: Sequence[Record], ended: dict[str, dateti
     for of, sources in _groups(level, summaries).items():
         before = stored.get(rolled_id(level, of))
         known = set(before.source_ids if before else ())
-        changed = before is not None and changed_since(sources, before)
+        changed = before is not None and is_outdated(before, sources)
         if len(sources) < 2 or (known.issuperset(source.id for source in sources) and not changed):
             continue
         sources = allowed(level, of, sources, work)

@@ -33,10 +33,7 @@ def state(store: Store, user_id: str, counter: TokenCounter) -> State:
     dead = [job for job in found if job.state == "dead"]
     return State(
         jobs=dict(Counter(job.state for job in found)),
-        dead_letters=tuple(
-            f"session {job.session_id!r}, {len(job.source_ids)} messages, {job.attempts} attempts: {job.error}"
-            for job in dead
-        ),
+        dead_letters=tuple(f"{job.name}, {job.attempts} attempts: {job.error}" for job in dead),
         reviews=sum(not review.done for review in reviews(store, user_id)),
         compression=_compression(store, user_id, counter),
     )

@@ -18,7 +18,7 @@ from ..records import Record
 from ..text.language import is_chinese
 from .jobs import KIND
 from .jobs import TOPIC as MARK
-from .rolled import TOPIC, Rolled, allowed, changed_since, rolled_id
+from .rolled import TOPIC, Rolled, allowed, is_outdated, rolled_id
 from .spans import hashed
 from .work import Work
 
@@ -73,7 +73,7 @@ def due_topics(work: Work) -> Iterator[Rolled]:
 def _has_grown(before: Record, sources: Sequence[Record]) -> bool:
     """Return whether a summary is out of date: small ones with each new source, large ones with every few."""
     fresh = sum(one.id not in before.source_ids for one in sources)
-    return fresh > len(before.source_ids) // 4 or changed_since(sources, before)
+    return fresh > len(before.source_ids) // 4 or is_outdated(before, sources)
 
 
 def _is_ripe(spans: Sequence[Record]) -> bool:
