@@ -7,7 +7,7 @@ from typing import Final
 
 _NEGATION_EN: Final = re.compile(
     r"\b(?:not|never|no longer|no more|none|nobody|nothing|neither|nor|cannot|without|hardly|barely|stopped|quit|"
-    r"gave up|given up|give up|giving up|used to|(?:\w+n['’]?t)(?<!want)(?<!went)(?<!sent)|isnt|wont|dont|cant)\b"
+    r"gave up|given up|give up|giving up|used to|\w+n['’]t|isnt|arent|wasnt|wont|dont|doesnt|didnt|cant|couldnt)\b"
     r"|\bno\b(?! (?:problem|worries|doubt|way|wonder)\b)(?!,)|\b(?:any ?more)\b",
     re.IGNORECASE,
 )

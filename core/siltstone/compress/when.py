@@ -38,7 +38,7 @@ _NUMBERS: Final = {
 _DIGITS_ZH: Final = {char: value for value, char in enumerate("零一二三四五六七八九十")}
 _LONGEST: Final = timedelta(days=370)
 _RECURRING: Final = re.compile(
-    r"\b(?:every|each|most)\s+\w+|\b(?:mon|tues|wednes|thurs|fri|satur|sun|week)(?:day|end)s\b|每(?:个"
+    r"\b(?:every|each|most)\s+\w+|\bthese days\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun|week)(?:day|end)s\b|每(?:个"
     r"|逢)?(?:周|星期|月)?\w?",
     re.IGNORECASE,
 )

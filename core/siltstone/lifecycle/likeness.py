@@ -43,7 +43,8 @@ _GRAMMAR_EN: Final = frozenset(
 _GRAMMAR_ZH: Final = re.compile(
     r"我们|我们|咱们|我|我的|现在|目前|最近|刚刚|刚|已经|其实|不对|记错了|说错了|应该|从|上个?(?:月|周|星期)|去年|今年|昨天|今天|"
     r"前天|不再|再也不|再|不|没|没有|别|了|的|在|住在|住|搬到|搬去|搬家|搬|定居|家|工作|上班|入职|就职|跳槽|换到|换了|换成|换|改成|"
-    r"改到|改|去|来|到|公司|当|做|是|一名|一个|一位|个|名|新|喜欢|爱|讨厌|很|特别|非常|最|更|可|吃|喝|看|听|叫|名字|生日|邮箱|"
+    r"受不了|离不[开了]|少不了|不能没有|情有独钟|着迷|(?:没|感|没有)?兴趣|反胃|恶心|上瘾|迷(?!你)|爱好者|戒掉?|每天|顿顿|一闻|超(?=爱|喜欢)|"
+    r"对(?=[^，]{1,8}(?:情有独钟|着迷|没|感|无感|上瘾))|如今|改到|改|去|来|到|公司|当|做|是|一名|一个|一位|个|名|新|喜欢|爱|讨厌|很|特别|非常|最|更|可|吃|喝|看|听|叫|名字|生日|邮箱|"
     r"电话|手机号?|地址|岁|今年|开始|已|也|还|都|就|行|吧|啊|呢|哦|，|。|！|,|!|\s"
 )
 _DAY_ZH: Final = re.compile(
@@ -58,16 +59,22 @@ _MEAT: Final = re.compile(
 )
 _ROLE: Final = re.compile(
     r"\bas an? \w+|\b(?:i'?m|i am|he'?s|she'?s|is|am|became|become) (?:now )?(?:an?|the) \w+|"
-    r"(?:是|做|当)(?:一?[名个位])?(?!在)\w*(?:师|员|生|家|经理|总监|医生|护士|老师|程序|设计|工)|(?:师|员|经理|总监|医生|护士|老师)$",
+    r"(?:是|做|当)(?:一?[名个位])?(?!在)\w*(?:师|员(?!工)|生|家|经理|总监|医生|护士|老师|程序|设计|工)|(?:师|员|经理|总监|医生|护士|老师)$",
     re.IGNORECASE,
 )
 _EMPLOYER: Final = re.compile(
     r"(?i:\b(?:at|for|with|joined|join|by)) (?:the )?[A-Z]|(?i:\bmy own (?:business|company|studio|shop))|"
-    r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)"
+    r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)|的(?:员工|职员|雇员|职工)|东家|雇主|单位"
 )
 _ASIDE: Final = re.compile(
     r"\b(?:don'?t forget|never mind|no problem|not to mention|why not)\b|别忘了?|不要忘了?|不用说", re.IGNORECASE
 )
+_TWICE: Final = re.compile(
+    r"\b(?:can|could)(?:n['’]t| ?not)\b[^,.]{0,30}\bwithout\b|无[^，]{1,3}不欢|离不[开了]|少不了|不能没有"
+    r"|[不没][^，]{1,5}(?:就(?:难受|不舒服|不行|浑身|睡不着|没劲)|吃不下|不香|不行)",
+    re.IGNORECASE,
+)
+"""Denied twice: "I can't live without meat", 无肉不欢."""
 _EXACT: Final = {
     "age": re.compile(r"\d+|[零一二三四五六七八九十百两]+(?=岁)"),
     "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
@@ -95,8 +102,8 @@ def names(text: str) -> frozenset[str]:
 
 @lru_cache(_REMEMBERED)
 def denies(text: str) -> bool:
-    """Return whether a statement denies something; "don't forget" at its side does not."""
-    return negated(_ASIDE.sub("", text))
+    """Return whether a statement denies something; "don't forget" at its side does not, nor what is denied twice."""
+    return negated(_TWICE.sub("", _ASIDE.sub("", text)))
 
 
 @lru_cache(_REMEMBERED)

@@ -30,6 +30,8 @@ ONE_PERIOD: Final = timedelta(days=1)
 """Two values told within this time, neither as a change nor as a correction, contradict each other."""
 CONTRADICTED: Final = "contradicted"
 _REVERSE: Final = {"like": "dislike", "dislike": "like"}
+_GIVEN_UP: Final = {"diet": ("like", "habit"), "habit": ("like", "diet"), "dislike": ("diet",)}
+"""What somebody no longer eats or does, they were said to like, to eat, to do."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ def compare(new: Record, old: Record) -> Verdict:
         return _former(new, old, of[1])
     if _REVERSE.get(attribute) == of[1]:
         return "supersedes" if same(content(new.text), content(old.text)) and _names_all(new, old) else "unrelated"
+    if of[1] != attribute and of[1] in _GIVEN_UP.get(attribute, ()):
+        return "supersedes" if _gives_up(new, old) else "unrelated"
     if attribute == "diet":
         return _diet(new, old)
     if attribute not in ONE_AT_A_TIME and attribute not in CONSTANT:
@@ -185,8 +189,8 @@ def _related(new: Record, known: Known) -> list[Record]:
 
 def _others(attribute: str) -> tuple[str, ...]:
     """Return the other attributes that a statement about one touches."""
-    if attribute in _REVERSE:
-        return (_REVERSE[attribute],)
+    if attribute in _REVERSE or attribute in _GIVEN_UP:
+        return (*([_REVERSE[attribute]] if attribute in _REVERSE else ()), *_GIVEN_UP.get(attribute, ()))
     if attribute == CANCELLED:
         return ("plan", "event", "wish", "move")
     return (attribute[len("former ") :],) if attribute.startswith("former ") else ()
@@ -225,6 +229,15 @@ def _diet(new: Record, old: Record) -> Verdict:
     if denies(new.text) != denies(old.text) and content(new.text) and same(content(new.text), content(old.text)):
         return "supersedes"
     return "unrelated"
+
+
+def _gives_up(new: Record, old: Record) -> bool:
+    """Return whether a statement about food or habits ends one of another attribute."""
+    mine, its = stance(new.text), stance(old.text)
+    if mine is not None and its is not None:
+        return mine != its
+    ends = denies(new.text) or ((new.topic or "").endswith("dislike") and changes(new.text))
+    return ends and not denies(old.text) and _names_all(new, old) and same(content(new.text), content(old.text))
 
 
 def _names_all(new: Record, old: Record) -> bool:

@@ -33,7 +33,7 @@ _WORK_ENDS: Final = re.compile(
 _WORK_BEGINS: Final = re.compile(
     r"\b(?:got|landed|took|accepted|started|starting|found)\b.{0,25}\b(?:job|position|role|work|working)\b|"
     r"\b(?:job|position|role) (?:at|with)\b|\bjoined\b.{1,40}\bas an?\b|\bswitched (?:jobs|companies)\b|"
-    r"跳槽|入职|换了?(?:份|个)?(?:新)?工作|新工作|去了?[^，。]{1,12}(?:上班|工作)",
+    r"跳槽|入职|(?:辞职|离职)[后了就]*(?:去|到|进|加入)了?(?![旅玩休外医])[^，。]{2,8}|换了?(?:份|个)?(?:新)?工作|新工作|去了?[^，。]{1,12}(?:上班|工作)",
     re.IGNORECASE,
 )
 _HOME_ENDS: Final = re.compile(

@@ -13,7 +13,7 @@ from ..records import Message, Record
 from ..settings import HALF_LIFE_DAYS, Settings
 
 _WHO: Final = ("name", "pronouns", "age", "birth", "birthday", "origin", "language", "email", "phone", "address")
-_KIN: Final = ("family", "relation")  # that Ana is the user's sister is told of Ana, and belongs to the user
+_KIN: Final = ("family", "relation", "name")  # that the user's sister is Ana is told of Ana, and belongs to the user
 _LIFE: Final = ("home", "work", "education", "pet", "possession", "health", "diet")
 _WAYS: Final = ("trait", "habit", "hobby", "like", "dislike", "instruction")
 _PROFILE: Final = frozenset((*_WHO, *_LIFE, *_WAYS))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from ..fragments import bare
 from ..modality import asks, asserted, tentative
 from ..people import People
 from ..statement import EVENTS, FACTS, OTHER, SELF, THING, Finding, Statement, state
@@ -86,9 +87,17 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
             if proposed and found.attribute not in ("name", "instruction", "reminder"):
                 continue
             told.append(state(found, clause.text, clause.subject or people.speaker, said_at))
-    yield from told
+    yield from (_whole(one, claimed) for one in told)
     if len(claimed) < len(sentence):
         clauses_note(sentence[len(claimed) :], people)
+
+
+_LEANS: Final = re.compile(r"^我?(?:会|就会|也|真的|严重)*过敏了?$")
+
+
+def _whole(told: Statement, sentence: str) -> Statement:
+    """Return a statement with the words that it leans on: 花生我碰都不能碰，过敏."""
+    return dataclasses.replace(told, text=bare(sentence)) if _LEANS.match(told.text) else told
 
 
 def _supposed_apart(sentence: str) -> str:

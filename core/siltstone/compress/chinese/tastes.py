@@ -24,8 +24,12 @@ _POINTING: Final = re.compile(
 )
 _PREFERRED: Final = re.compile(r"宁愿|宁可|更倾向|首选")
 _FONDNESS: Final = re.compile(
-    r"上瘾|是我的最爱|无辣不欢|没有[^，]{1,4}(?:吃不下|不行)|只要有?[^，]+就行|还是[^，]{1,8}(?:适合|好)$"
+    r"是(?:个|一个|名|位)?(?:资深|超级|铁杆|忠实|重度)?[\u4e00-\u9fff]{1,5}(?:迷|发烧友|爱好者|粉丝)$"
+    r"|对[^，]+(?:情有独钟|着迷|入迷|没有?抵抗力)|(?:吃饭|每顿|顿顿)[^，]{0,2}(?:必须|得|要)有|上瘾|是我的最爱|无[^，]{1,3}不欢|没有[^，]{1,4}(?:吃不下|不行)|只要有?[^，]+就行|还是[^，]{1,8}(?:适合|好)$"
     r"|(?:更)?适合我$"
+)
+_DISGUST: Final = re.compile(
+    r"一[闻看见听喝吃碰想提][到起]?[^，]{1,6}就(?:反胃|恶心|想吐|头疼|难受|烦)|对[^，]+(?:没了?(?:什么)?(?:感觉|胃口)|无感|提不起)"
 )
 _WISH: Final = re.compile(
     r"^(?:一直|很|特别|真|好|也|都|还|最|更|其实)*想(?:去|学|买|养|当|成为|开|看|考|做个?|换|减|瘦|练"
@@ -80,7 +84,7 @@ def find(clause: Clause) -> Finding | None:
         return None
     if _PREFERRED.search(rest):
         return Finding(PREFERENCES, "like")
-    if _NOT_LIKE.search(rest):
+    if _NOT_LIKE.search(rest) or _DISGUST.search(rest):
         return Finding(PREFERENCES, "dislike")
     former = "former " if USED.search(clause.text) and not NOW.search(clause.text) else ""
     if (match := _DISLIKE.search(rest)) and match.start() <= _FAR:

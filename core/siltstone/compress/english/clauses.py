@@ -15,20 +15,20 @@ from ..relations import ENGLISH, ENGLISH_PATTERN
 from ..statement import NOBODY, OTHER, SELF, THING
 from .predicate import expand, is_past
 
-_NAME: Final = r"[A-ZÀ-Ý][a-zà-ÿ]+(?:['’][A-Z][a-z]+|-[A-Z]?[a-z]+)?(?: [A-ZÀ-Ý][a-zà-ÿ]+)?"
+NAME: Final = r"[A-ZÀ-Ý][a-zà-ÿ]+(?:['’][A-Z][a-z]+|-[A-Z]?[a-z]+)?(?: [A-ZÀ-Ý][a-zà-ÿ]+)?"
 _VERB_AHEAD: Final = (
     r"(?=\s+(?:(?:also|just|still|now|never|really|always|only|actually|recently|already)\s+)*(?:is|was"
     r"|has|had|are|were|will|would|can|does|did|doesn|isn|wasn|used|[a-z]+(?:ed|s)|went|got|said|told|took"
     r"|came|left|made|gave|lost|found|bought|began|became|grew|thinks|met)\b|['’]s\s)"
 )
-_KIN: Final = rf"(?:my|our|his|her|their)\s+(?:[a-z-]+\s+){{0,2}}?(?:{ENGLISH_PATTERN})(?:,?\s+{_NAME})?,?"
+_KIN: Final = rf"(?:my|our|his|her|their)\s+(?:[a-z-]+\s+){{0,2}}?(?:{ENGLISH_PATTERN})(?:,?\s+{NAME})?,?"
 _PRONOUN: Final = (
     r"(?:i|we|he|she|they|it|that|this|there|you|who|everyone|everybody|nobody|nothing|someone|people)(?:['’](?:m"
     r"|re|ve|s|d|ll))?\b"
 )
 _START: Final = (
     rf"(?:{_PRONOUN}|(?:in|on|from|next|last|at|since|after|before)\s+[\w ]{{1,16}}?,?\s(?:i|we|he|she"
-    rf"|they)\b|{_KIN}{_VERB_AHEAD}|(?-i:{_NAME}){_VERB_AHEAD}|(?:my|our"
+    rf"|they)\b|{_KIN}{_VERB_AHEAD}|(?-i:{NAME}){_VERB_AHEAD}|(?:my|our"
     rf"|the)\s+[\w-]+(?:\s+[\w-]+)?{_VERB_AHEAD}|(?:name['’]?s)\b)"
 )
 _BREAK: Final = re.compile(
@@ -44,7 +44,7 @@ _RELATION: Final = re.compile(
     rf"^(?P<whose>my|our|his|her|their|your|the(?=\s+(?:kids?|children|boys|girls|twins|baby|dog|cat|wife"
     rf"|husband|missus"
     rf"|in-laws)\b))\s+(?P<which>(?:[a-z-]+\s+){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})(?!-)\b"
-    rf"(?P<chain>['’]s\s+(?P<second>{ENGLISH_PATTERN})\b)?(?:,?\s+(?P<name>(?-i:{_NAME})),?(?!['’]s\s+(?!a\b"
+    rf"(?P<chain>['’]s\s+(?P<second>{ENGLISH_PATTERN})\b)?(?:,?\s+(?P<name>(?-i:{NAME})),?(?!['’]s\s+(?!a\b"
     rf"|an\b|the\b|in\b|been\b|from\b)))?",
     re.IGNORECASE,
 )
@@ -52,7 +52,7 @@ _BARE_RELATION: Final = re.compile(
     rf"^(?P<relation>mum|mom|mummy|dad|daddy|grandma|granny|gran|nana|grandpa|grandad)\b(?:(?=['’]s\s)|{_VERB_AHEAD})",
     re.IGNORECASE,
 )
-_NAMED: Final = re.compile(rf"^(?P<name>{_NAME})\b(?:,\s+(?:my|our)\s+[^,]{{2,40}},)?")
+_NAMED: Final = re.compile(rf"^(?P<name>{NAME})\b(?:,\s+(?:my|our)\s+[^,]{{2,40}},)?")
 _SELF: Final = re.compile(r"^(?:i|we|me and [\w ]{1,20}?|(?:both of us|all of us))\b(?=\s|['’]|$)", re.IGNORECASE)
 _PERSON: Final = re.compile(r"^(?P<pronoun>he|she|they|who)\b", re.IGNORECASE)
 _THING: Final = re.compile(
@@ -103,7 +103,7 @@ class Clause:
     elided: bool = False
 
 
-_PERSON_AT_END: Final = re.compile(rf"(?:\b(?i:{ENGLISH_PATTERN})|\b{_NAME})$")
+_PERSON_AT_END: Final = re.compile(rf"(?:\b(?i:{ENGLISH_PATTERN})|\b{NAME})$")
 
 
 def clauses(sentence: str, people: People) -> Iterator[Clause]:
@@ -198,13 +198,13 @@ def relative(match: re.Match[str], people: People) -> str:
 ANYWHERE: Final = re.compile(r"(?<![\w'’])" + _RELATION.pattern[1:], re.IGNORECASE)
 _ASKED: Final = re.compile(
     rf"(?:^(?:is|did|does|has|how is|how's|was|and|poor|say hi to)\s|\b(?:about|poor|saw|met|meet|told"
-    rf"|asked|how is|how's)\s)\s*(?P<name>(?-i:{_NAME}))",
+    rf"|asked|how is|how's)\s)\s*(?P<name>(?-i:{NAME}))",
     re.IGNORECASE,
 )
 _CALLED: Final = re.compile(
     rf"\b(?P<article>an?|one|this is my|called"
     rf"|named)\b(?:\s+[a-z-]+){{0,2}}?\s+(?P<relation>{ENGLISH_PATTERN})\b,?\s+(?:called"
-    rf"|named)?\s*(?P<name>(?-i:{_NAME}))",
+    rf"|named)?\s*(?P<name>(?-i:{NAME}))",
     re.IGNORECASE,
 )
 

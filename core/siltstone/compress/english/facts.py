@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -12,7 +13,7 @@ from ..when import dated
 from . import vocabulary as words
 from .clauses import NO_NAMES, Clause
 from .predicate import Predicate, is_past
-from .rules import AGE, BODY, PLACE, RULES
+from .rules import AGE, ANIMAL, BODY, NUMBER, PLACE, RULES
 
 _IN_PLACE: Final = pattern(rf"\b{PLACE}(?:,?\s+(?-i:[A-ZÀ-Ý])[\w'’-]+)*")
 _NO_PLACE: Final = re.compile(
@@ -26,12 +27,10 @@ _OF_ORIGIN: Final = pattern(r"(?:originally |actually )?from (?:an? \w+|the \w+|
 _RESIDENT: Final = pattern(
     r"(?:based|located|stationed|settled) (?:in|near|at|out of|outside)\b|(?:\w+ ){1,4}away(?: \w+)? in (?-i:[A-Z])"
 )
-_NUMBER: Final = r"(?:\d+|an?|any|one|two|three|four|five|six|seven|eight|nine|ten|several|some|no)"
-_HELD: Final = pattern(rf"(?:{_NUMBER}|my own)\s")
+_HIRED: Final = pattern(r"(?:employed|hired|recruited|taken on) (?:by|at|with) (?:the )?(?-i:[A-ZÀ-Ý])")
+_HELD: Final = pattern(rf"(?:{NUMBER}|my own)\s")
 _KIN_HELD: Final = pattern(
-    rf"(?P<n>{_NUMBER})\s+(?:[a-z-]+\s+){{0,2}}?(?:(?P<pet>(?:dog|cat|pet|hamster|rabbit|parrot|horse"
-    rf"|tortoise|pup|beagle|greyhound|labrador"
-    r"|poodle|corgi|kitten)s?|pupp(?:y|ies)|fish)|kids?|children|sons?|daughters?|brothers?|sisters?"
+    rf"(?P<n>{NUMBER})\s+(?:[a-z-]+\s+){{0,2}}?(?:(?P<pet>{ANIMAL})|kids?|children|sons?|daughters?|brothers?|sisters?"
     r"|siblings?|cousins?|nieces?|nephews?"
     r"|twins|grandchildren|grandkids|husband|wife|partner|girlfriend|boyfriend|toddlers?|bab(?:y|ies)"
     r"|step(?:son|daughter)s?|roommates?"
@@ -62,6 +61,8 @@ def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     """Yield the facts that a clause tells about a person."""
     if predicate.verb == "be":
         yield from _being(clause, predicate)
+    elif predicate.word in ("become", "became", "becoming") and not predicate.negated:
+        yield from _being(clause, dataclasses.replace(predicate, verb="be", tense="present"))
     elif predicate.verb == "have":
         yield from _having(clause, predicate)
     if predicate.verb != "be":
@@ -72,6 +73,12 @@ def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
             )
             future = predicate.tense in ("future", "present")
             yield Finding(rule.field, f"former {rule.attribute}" if former else rule.attribute, future=future)
+
+
+def find_elided(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
+    """Yield the facts of a past clause without a subject; in chat it is the speaker's: "Started at Bosch"."""
+    if is_past(predicate.word):
+        yield from find(dataclasses.replace(clause, kind=SELF), predicate)
 
 
 def _being(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
@@ -94,6 +101,8 @@ def _being(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     elif match := words.STATE.match(after):
         if current or match["family"]:
             yield Finding(FACTS, next(name for name, value in match.groupdict().items() if value))
+    elif current and _HIRED.match(after):
+        yield Finding(FACTS, "work")
     elif current and (_RESIDENT.match(after) or (match := _at_place(clause, predicate, after))):
         yield Finding(FACTS, "home")
     elif current and words.SECTOR.match(after):
@@ -208,7 +217,7 @@ def find_in_thing(clause: Clause, predicate: Predicate | None) -> Iterator[Findi
     if match is None or predicate.tense not in ("present", "perfect"):
         return
     kind = next(name for name, value in match.groupdict().items() if value)
-    if kind == "home":
+    if kind == "home" or (kind == "address" and re.search(PLACE, clause.text) and not re.search(r"\d", clause.text)):
         if re.search(PLACE, clause.text):
             yield Finding(FACTS, "home")
     elif predicate.verb == "be" and predicate.after:

@@ -145,7 +145,7 @@ def _participle_ahead(words: list[tuple[str, int]], position: int) -> bool:
         if word in _ADVERBS or word in _NOT:
             position += 1
             continue
-        return word == "been" or is_past(word)
+        return word in ("been", "become", "come", "run") or is_past(word)
     return False
 
 

@@ -63,6 +63,18 @@ BODY: Final = (
     r"(?:back|knees?|hips?|shoulders?|ankles?|wrists?|neck|feet|legs?|stomach|eyes?|ears?|teeth|joints?|hands?)"
 )
 
+PROPER: Final = r"(?-i:[A-ZÀ-Ý])[\w'’-]+"
+NUMBER: Final = r"(?:\d+|an?|any|one|two|three|four|five|six|seven|eight|nine|ten|several|some|no)"
+ANIMAL: Final = (
+    r"(?:(?:dog|cat|pet|hamster|rabbit|parrot|horse|tortoise|pup|beagle|greyhound|labrador|poodle|corgi|kitten)s?"
+    r"|pupp(?:y|ies)|fish)"
+)
+CIRCLE: Final = (
+    r"\b(?:groups?|clubs?|teams?|class|gym|choir|community|church|programme?|course|league|band|society|party|facebook"
+    r"|instagram|discord|reddit)\b"
+)
+"""What one joins beside one's work."""
+
 RULES: Final = (
     Rule(
         "home",
@@ -88,6 +100,29 @@ RULES: Final = (
             r"(?! (?-i:it|this|that)\b)"
         ),
         former=True,
+    ),
+    Rule("work", words.stems("join"), pattern(rf"(?!.*{CIRCLE}){PROPER}"), tenses="past perfect"),
+    Rule(
+        "work",
+        words.stems("start begin sign"),
+        pattern(rf"(?:out |work |working |on |a (?:new )?job )?(?:at|with) (?:the )?{PROPER}(?!.*{CIRCLE})"),
+        tenses="past perfect",
+    ),
+    Rule(
+        "pet",
+        words.stems("adopt get buy rescue bring foster take"),
+        pattern(
+            rf"(?:myself |ourselves |us |home |in |on |over )*(?:{NUMBER}|another|our (?:first|second)) "
+            rf"(?:[a-z-]+ ){{0,2}}?{ANIMAL}\b"
+            r"(?! (?:walker|bed|food|toys?|sitter|park|house|leash|collar|show|person|treats?)\b)"
+        ),
+        tenses="past perfect",
+    ),
+    Rule(
+        "pet",
+        words.stems("share"),
+        pattern(rf".* with (?:{NUMBER}|my|our) (?:[a-z-]+ ){{0,2}}?{ANIMAL}\b"),
+        tenses="present",
     ),
     Rule("former work", words.stems("work"), pattern(r"(?:as|at|for|in)\s+\w+"), tenses="past", undated=True),
     Rule("work", words.stems("teach"), pattern(r"(?!(?:me|you|him|her|us|them|myself)\b)\w"), former=True),
@@ -153,6 +188,15 @@ RULES: Final = (
         "diet",
         words.stems("go"),
         pattern(r"(?:vegan|vegetarian|gluten[- ]free|sober|teetotal|plant[- ]based|keto)\b"),
+        tenses="past perfect",
+    ),
+    Rule(
+        "diet",
+        words.stems("turn become switch convert move change"),
+        pattern(
+            r"(?:over |back )?(?:to )?(?:(?:an? |eating )?(?:\w+ )?)?(?:vegan|vegetarian|pescatarian|gluten[- ]free"
+            r"|teetotal|plant[- ]based|keto|halal|kosher)(?:ism)?\b"
+        ),
         tenses="past perfect",
     ),
     Rule("habit", words.stems("give"), pattern(r"(?:it |them |that |\w+ )?up\b"), tenses="past perfect"),

@@ -14,7 +14,7 @@ from ..modality import asserted, tentative
 from ..people import People
 from ..statement import EVENTS, FACTS, NOBODY, THING, Finding, Statement, state
 from ..when import resolve
-from . import events, facts, tastes
+from . import events, facts, roundabout, tastes
 from .clauses import ANYWHERE, NO_NAMES, Clause, clauses, note_mentions
 from .predicate import read_predicate
 
@@ -74,7 +74,10 @@ def find(sentence: str, people: People, said_at: datetime | None, *, to_machine:
         if reported or (tentative(clause.text) and not re.search(r"\brather\b|\bprefer\b", clause.text)):
             continue
         told += _of_clause(clause, people.speaker, said_at, to_machine)
-    yield from told
+    told += roundabout.introductions(claimed, people)
+    if not reported and all(one.field == EVENTS for one in told) and (found := roundabout.find(bare(claimed))):
+        told = [state(found, bare(claimed), people.speaker, said_at)]
+    yield from (_whole(one, claimed) for one in told)
     if len(claimed) < len(sentence):
         note_mentions(sentence[len(claimed) :], people)
 
@@ -82,8 +85,19 @@ def find(sentence: str, people: People, said_at: datetime | None, *, to_machine:
 def _of_clause(clause: Clause, speaker: str, said_at: datetime | None, to_machine: bool) -> Iterator[Statement]:
     if _OPINION.match(clause.text):
         return
+    if found := roundabout.find(clause.text):
+        yield state(found, clause.text, speaker, said_at)
+        return
     for found in _findings(clause, to_machine):
         yield state(found, clause.text, clause.subject or speaker, said_at)
+
+
+_LEANS: Final = re.compile(r"(?:\ballergic|\b(?:land|arrive|be|stay|leave) there\b.*)$", re.IGNORECASE)
+
+
+def _whole(told: Statement, sentence: str) -> Statement:
+    """Return a statement with the words that it leans on: "Peanuts bring me out in hives, I'm allergic"."""
+    return dataclasses.replace(told, text=bare(sentence)) if _LEANS.search(told.text) else told
 
 
 def _findings(clause: Clause, to_machine: bool) -> list[Finding]:
@@ -96,9 +110,9 @@ def _findings(clause: Clause, to_machine: bool) -> list[Finding]:
         told = list(facts.find_in_thing(clause, predicate))
         return told or passing or (list(events.find_in_thing(clause, predicate)) if predicate else [])
     if clause.kind == NOBODY:
-        told = list(facts.find_in_thing(clause, predicate)) or (
-            list(events.find_elided(clause, predicate)) if predicate else []
-        )
+        told = list(facts.find_in_thing(clause, predicate))
+        if predicate and not told:
+            told = list(facts.find_elided(clause, predicate)) or list(events.find_elided(clause, predicate))
         return told or passing
     if predicate is None:
         return passing
