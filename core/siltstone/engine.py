@@ -137,10 +137,10 @@ class Engine:
         self.store = handle.store
         self.embedder = embedder
         self.summarizer, model = resolve_summarizer(summarizer, llm, embedder)
-        if settings.reflect and model is None:
+        if (settings.reflect or settings.judge) and model is None:
             raise ConfigurationError(
-                "Settings.reflect asks for a language model, and there is none: nothing was changed; pass llm=, "
-                "e.g. llm='ollama:qwen3:8b'"
+                f"Settings.{'reflect' if settings.reflect else 'judge'} asks for a language model, and there is none: "
+                "nothing was changed; pass llm=, e.g. llm='ollama:qwen3:8b'"
             )
         self.reranker = resolve_reranker(reranker)
         self.counter = resolve_counter(token_counter)

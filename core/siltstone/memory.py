@@ -141,8 +141,8 @@ class TieredMemory:
                            ``"ollama:MODEL[@URL]"``; a ``Summarizer``; a LlamaIndex ``LLM``; a LangChain
                            ``BaseChatModel``
         ``reranker``       ``None``: none; a ``Reranker``; see ``siltstone.models.resolve``
-        ``llm``            the language model that reflects (``Settings.reflect``), named as for ``summarizer``; each
-                           of the two stands in for the other where that is ``None``
+        ``llm``            the language model that reflects and judges (``Settings.reflect``, ``judge``), named as for
+                           ``summarizer``; each of the two stands in for the other where that is ``None``
         ``token_counter``  ``None``: the embedded model's tokenizer; a ``TokenCounter``; a callable from text to int
         ``short_term``     where recent turns are kept; ``None``: in the store itself
         ``durability``     ``"fsync"``: an acknowledged write survives power loss; ``"os"``: it survives a kill

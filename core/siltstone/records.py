@@ -274,7 +274,7 @@ class Change:
 
     Actions: ``digest`` a span, ``add``, ``repeat``, ``supersede``, ``contradict`` or ``end`` a statement, ``reopen``
     one whose successor has gone, ``merge``, ``roll up``, ``reflect``, mark as ``stale``, ``expire``, ``evict``,
-    ``wait`` for a model, ``fail``.
+    ``judge`` (a dry run only: the model would be asked), ``wait`` for a model, ``fail``.
     """
 
     action: str

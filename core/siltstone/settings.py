@@ -58,6 +58,7 @@ class Settings:
                       insights?
     ``review_share``  which share of the digests is queued for a person to look at, by itself? 0 to 1; see
                       ``siltstone audit --sample``
+    ``judge``         is it asked, too, what a statement is to a known one, where rules cannot tell?
     ``worker``        does a thread of this process consolidate what is due, while the application goes on? Else call
                       ``consolidate()``, or run ``siltstone consolidate`` from time to time
     ``worker_pause``  how long after a write does it begin? seconds
@@ -85,6 +86,7 @@ class Settings:
     session_idle: float = 21_600.0
     summary_tokens: int = 400
     reflect: bool = False
+    judge: bool = False
     review_share: float = 0.05
     worker: bool = False
     worker_pause: float = 2.0

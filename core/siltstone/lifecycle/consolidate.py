@@ -33,7 +33,7 @@ class Consolidator:
         *,
         model: ChatModel | None,
     ) -> None:
-        """``model`` is the language model that reflects, if ``settings`` wants that."""
+        """``model`` is the language model that reflects, and that judges in doubt, if ``settings`` wants that."""
         self._store = store
         self._long_term = long_term
         self._summarizer = summarizer
@@ -41,6 +41,7 @@ class Consolidator:
         self._clock = clock
         self._policy = Policy(settings)
         self._model = model if settings.reflect else None
+        self._judge = model if settings.judge else None
 
     def run(self, user_id: str, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
         """Do what is due now; ``retry`` tries again what has failed for good."""
@@ -55,6 +56,7 @@ class Consolidator:
             clock=self._clock,
             owner=f"{os.getpid()}-{secrets.token_hex(4)}",
             dry_run=dry_run,
+            judge=self._judge,
         )
         reopen_orphans(work)
         digest_due(work, retry=retry)

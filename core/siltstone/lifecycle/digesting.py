@@ -18,6 +18,7 @@ from .asking import digest_of
 from .attempts import fail, is_local, lease, outcome
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
+from .judge import judged
 from .retract import retractions
 from .reviews import queued
 from .revise import Revision, revise
@@ -106,6 +107,10 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
     taken_back = retractions(span, candidates, made_by=digest.made_by, user_id=work.user_id, now=work.now)
     candidates = [one for one in in_order(span, [*candidates, *taken_back]) if not work.refused(one)]
     summary = _summary(work, span, digest)
+    verdicts = None if work.judge is None else judged(work, candidates, work.known(work.ledger()[1], fresh=False))
+    if work.judge is not None and verdicts is None:
+        work.note("wait", span.ids, job.name, "another worker is at it")
+        return
     job = outcome(work, digest, job, covers=True, covers_alone=summary is None)
     revisions: list[Revision] = []
     attempts = 0
@@ -119,7 +124,7 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
         if not redo and _taken_in(work, span):
             return NOTHING
         page, at = work.ledger()
-        revisions.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now))
+        revisions.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now, judged=verdicts))
         written = [record for revision in revisions for record in revision.records]
         puts, expect = writes([*_next(work, summary), *written])
         review = queued(work.store, work.user_id, span, work.policy.settings.review_share) if puts else None

@@ -7,7 +7,7 @@ both are kept. Of the others there are many; only a repetition, or the reverse o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
@@ -21,6 +21,8 @@ from .signals import changes
 
 Verdict: TypeAlias = Literal["unrelated", "repeats", "supersedes", "contradicts"]
 """What one statement is to an older one of its topic."""
+Judged: TypeAlias = Mapping[tuple[str, str], Verdict]
+"""Verdicts of a model, by the ids of the new statement and the known one."""
 
 ONE_AT_A_TIME: Final = SINGLE_VALUED - {"education"}
 """Attributes whose newer value ends the older; what somebody has studied adds up."""
@@ -66,27 +68,38 @@ class Known:
         return [self.by_id[id] for id in self._topics.get(topic, ())]
 
 
-def revise(candidates: Sequence[Record], known: Known, *, now: datetime) -> list[Revision]:
-    """Decide what each candidate does, in order; ``known`` is changed accordingly."""
+def revise(
+    candidates: Sequence[Record],
+    known: Known,
+    *,
+    now: datetime,
+    judged: Judged | None = None,
+) -> list[Revision]:
+    """Decide what each candidate does, in order; ``known`` is changed accordingly.
+
+    ``judged`` are verdicts that stand before those of the rules, by the ids of the candidate and the known record.
+    """
     revisions = []
     for candidate in candidates:
-        revision = _revise(candidate, known, now)
+        revision = _revise(candidate, known, now, judged or {})
         for record in revision.records:
             known.keep(record)
         revisions.append(revision)
     return revisions
 
 
-def _revise(new: Record, known: Known, now: datetime) -> Revision:
+def _revise(new: Record, known: Known, now: datetime, judged: Judged) -> Revision:
     if new.id in known.by_id:
         return Revision("known", new, (), "it was taken from the same messages before")
     if new.topic is not None and new.topic.endswith(TOPIC + REPAIRED):
         return _repair(new, known, now)
     related = _related(new, known)
+    asked = [known.by_id[id] for of, id in judged if of == new.id and id in known.by_id]
+    related += [old for old in asked if old not in related]
     resting = [old for old in related if set(new.source_ids) <= set(old.source_ids)]
     if any(old.text == new.text or compare(new, old) == "repeats" for old in resting):
         return Revision("known", new, (), "it was taken from the same messages before")
-    verdicts = [(old, compare(new, old)) for old in related]
+    verdicts = [(old, judged.get((new.id, old.id)) or compare(new, old)) for old in related]
     repeated = [old for old, verdict in verdicts if verdict == "repeats" and _open(old)]
     if repeated:
         old = repeated[-1]

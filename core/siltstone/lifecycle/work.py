@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from ..protocols import Clock, Floats, Put, Query, Store, Summarizer, TokenCounter, Where
+from ..protocols import ChatModel, Clock, Floats, Put, Query, Store, Summarizer, TokenCounter, Where
 from ..records import Change, Record, is_derived
 from ..tiers.long_term import LongTerm, Plan
 from ..tiers.policy import Policy
@@ -23,7 +23,7 @@ class Work:
     """What the steps of a consolidation work with, and the rows of its report so far.
 
     ``now`` is the time at which all is judged, ``clock`` tells how long a model has taken since, ``owner`` names this
-    worker in the leases of jobs.
+    worker in the leases of jobs, ``judge`` is the model that is asked in doubt.
     """
 
     store: Store
@@ -36,6 +36,7 @@ class Work:
     clock: Clock
     owner: str
     dry_run: bool = False
+    judge: ChatModel | None = None
     rows: list[Change] = field(default_factory=list)
     _known: tuple[int, Known] | None = None
 
