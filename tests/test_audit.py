@@ -129,7 +129,7 @@ def test_a_restore_says_of_what_time_its_backup_was(tmp_path: Path, capsys: pyte
     assert f"as of {report.taken_at.astimezone():%Y-%m-%d}" in " ".join(table.split())
 
 
-def test_a_migration_has_a_line(tmp_path: Path) -> None:
+def test_a_migration_has_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A store of an older format that is opened for writing notes once that it was brought to the present one."""
     store = tmp_path / "store"
     shutil.copytree(Path(__file__).parent / "fixtures" / "format-1" / "store", store)
@@ -137,4 +137,7 @@ def test_a_migration_has_a_line(tmp_path: Path) -> None:
         FolderStore(store).close()
     (entry,) = (entry for entry in audit(store) if entry.action == "migrate")
     assert entry.counts["from"] == 1
+    with pytest.raises(SystemExit):
+        main(["audit", "--store", str(store)])
+    assert "format 1 to 2" in capsys.readouterr().out
     assert verify(store, repair=True).is_sound  # git does not keep the modes

@@ -441,6 +441,9 @@ def test_the_commands_back_up_and_restore(
     assert '"knew": "nothing"' in printed.out
     assert "comes back" in printed.err
     assert run("restore", str(tmp_path / "none"), "--store", str(tmp_path / "new")) == 1
+    (tmp_path / "left").mkdir()
+    shutil.copy(tmp_path / "store" / "AUDIT", tmp_path / "left")  # what is left of a store is replaced by nobody
+    assert run("restore", str(tmp_path / "backup"), "--store", str(tmp_path / "left")) == 0
 
 
 def run(*args: str) -> int:

@@ -443,6 +443,29 @@ def test_an_encrypted_store_takes_its_key_from_a_file(
     assert "write base64:… into the file" in refused.err
 
 
+def test_rekey_asks_for_nothing_that_does_not_help(sh: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain store is refused before any key is asked for; without a terminal the option that gives a key is named."""
+    pytest.importorskip("cryptography")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    sh("remember", "x")
+    refused = sh("rekey")
+    assert (refused.code, "is not encrypted" in refused.err) == (1, True)
+    monkeypatch.setenv("SILTSTONE_KEY", "open sesame")
+    sealed = str(tmp_path / "sealed")
+    sh("remember", "x", "--store", sealed)
+    refused = sh("rekey", "--store", sealed)
+    assert (refused.code, "--new-key-file" in refused.err) == (2, True)
+    monkeypatch.setenv("SILTSTONE_KEY", "")
+    refused = sh("rekey", "--store", sealed, "--same-key", "--data-keys")
+    assert (refused.code, "--key-file" in refused.err) == (2, True)
+
+
+def test_a_command_that_counts_leaves_no_blank_lines_in_a_pipe(sh: Shell) -> None:
+    """Without a terminal there is no bar, and nothing of one."""
+    sh("remember", "x")
+    assert sh("verify").err == ""
+
+
 def told_long_ago(sh: Shell, text: str) -> None:
     """Store what was said in a conversation that is over."""
     with TieredMemory.open(sh.store) as memory:

@@ -150,6 +150,8 @@ def test_a_user_whose_key_is_gone_is_reported(tmp_path: Path) -> None:
         ("cosmetic", "KEYS/DESTROYED"),
     }
     told.write_bytes(lines)
+    with pytest.raises(StoreCorruptedError, match="siltstone verify --repair"):
+        texts(tmp_path / "again", "v")
     report = verify(tmp_path / "again", key=KEY)
     assert report.is_sound
     assert [(f.severity, f.path) for f in report.findings] == [("cosmetic", finding.path)]

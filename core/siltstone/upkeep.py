@@ -229,6 +229,14 @@ def audit(
     return (_entry(deed) for deed in auditfile.read(root, keys) if user_id in (None, deed.user_id))
 
 
+def is_encrypted(location: str | os.PathLike[str]) -> bool:
+    """Return whether the store in a folder is encrypted; no key is needed. ``NotFoundError`` where there is none."""
+    root = _folder(location)
+    if not storefile.exists(root):
+        raise NotFoundError(f"there is no store in {root}")
+    return "sealed" in storefile.document(root)
+
+
 def users(location: str | os.PathLike[str], *, key: Key | None = None) -> Iterator[str]:
     """Yield the ids of all who have a folder in the store, in no order; of some of them all may be forgotten.
 
@@ -243,7 +251,7 @@ def users(location: str | os.PathLike[str], *, key: Key | None = None) -> Iterat
             named += 1
             yield user_id
         if unnamed := sum(1 for _ in store.user_folders()) - named:
-            logger.warning("%d users cannot be named: siltstone verify --store %s says why", unnamed, location)
+            logger.warning("users who cannot be named: %d; siltstone verify --store %s says why", unnamed, location)
 
 
 def _entry(deed: Deed) -> AuditEntry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes, ask
 from .output import count, minute, note, plain, progress, show_table, table, write_json
 
 if TYPE_CHECKING:
-    from ..reports import Finding, VerifyReport
+    from ..reports import AuditEntry, Finding, VerifyReport
 
 
 def reembed(
@@ -123,6 +124,10 @@ def backup(
         note(f"pieces do not check in {count(len(report.damaged), 'file')}: siltstone verify --store {store} says more")
 
 
+_WAITING = frozenset(("KEYS", "AUDIT", "LOCK"))
+"""What is put where a store is to be, or is left of one: a restore keeps it."""
+
+
 def restore(
     source: Annotated[str, typer.Argument(metavar="DIR", help="The backup.")],
     store: StoreAt = DEFAULT_STORE,
@@ -138,7 +143,7 @@ def restore(
     """
     from ..upkeep import restore
 
-    if not yes and os.path.isdir(store) and os.listdir(store):
+    if not yes and os.path.isdir(store) and set(os.listdir(store)) - _WAITING:
         ask(f"What is in {store} will be replaced by the backup; what was written since is deleted for good.")
     with progress("users") as advance_to:
         report = restore(source, store, progress=advance_to)
@@ -154,9 +159,8 @@ def restore(
         gone = f"{count(report.forgotten, 'item')} and {count(len(report.erased), 'user')}"
         print(f"forgotten since and not brought back: {gone}")
     if report.unreadable:
-        note(
-            f"no key in KEYS opens {count(len(report.unreadable), 'user')} of the backup: forgotten, or KEYS is too old"
-        )
+        shut = count(len(report.unreadable), "user")
+        note(f"no key in KEYS opens {shut} of the backup: siltstone verify --store {store} says who was forgotten")
 
 
 def rekey(
@@ -179,16 +183,16 @@ def rekey(
     \b
     siltstone rekey --new-key-file new.key
     """
-    from ..upkeep import rekey
+    from ..upkeep import is_encrypted, rekey
 
     if same_key and (new_key_file is not None or not data_keys):
         raise typer.BadParameter("--same-key goes with --data-keys, and without --new-key-file")
-    key = None
-    if not os.environ.get(VARIABLE):
-        key = typer.prompt("Present key", hide_input=True, err=True)
-    new = None
-    if not same_key:
-        new = read_key(new_key_file) if new_key_file is not None else _asked()
+    key = new = None
+    asks = is_encrypted(store)  # else it is refused, whatever the keys
+    if asks and not os.environ.get(VARIABLE):
+        key = _asked("Present key", "--key-file FILE before the command")
+    if asks and not same_key:
+        new = read_key(new_key_file) if new_key_file is not None else _asked("New key", "--new-key-file", twice=True)
     with progress("users") as advance_to:
         report = rekey(store, key=key, new_key=new, data_keys=data_keys, progress=advance_to)
     if as_json:
@@ -210,17 +214,30 @@ def show_trail(store: str, user: str | None, as_json: bool) -> None:
     if as_json:
         write_json({"entries": entries})
     elif not entries:
-        note("nothing was forgotten, erased, restored or repaired")
+        of_whom = "" if user is None else f" of user {user!r}"
+        note(f"nothing{of_whom} was forgotten, erased, restored or repaired")
     else:
         made = table(("when", "what", "user", "counts", "ids"))
         for entry in entries:
-            counts = [f"{number} {what}" for what, number in entry.counts.items()]
-            counts += [] if entry.taken_at is None else [f"as of {minute(entry.taken_at)}"]
             shown = " ".join(entry.ids[:3]) + (" …" if len(entry.ids) > 3 else "")
             when = entry.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-            made.add_row(when, entry.action, entry.user_id or "", ", ".join(counts), shown)
+            made.add_row(when, entry.action, entry.user_id or "", _counts(entry), shown)
         show_table(made)
 
 
-def _asked() -> str:
-    return str(typer.prompt("New key", hide_input=True, confirmation_prompt=True, err=True))
+def _asked(what: str, option: str, *, twice: bool = False) -> str:
+    """Return a key that a person types, which nobody sees; where there is no terminal an option is to give it."""
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(f"{what.lower()}: there is no terminal to type it at; give {option}")
+    return str(typer.prompt(what, hide_input=True, confirmation_prompt=twice, err=True))
+
+
+def _counts(entry: AuditEntry) -> str:
+    """Return how much a deed concerned, for people."""
+    if entry.action == "migrate":
+        return f"format {entry.counts.get('from')} to {entry.counts.get('to')}"
+    counted = [
+        count(number, what[:-1]) if what.endswith("s") else f"{count(number, 'line')} {what}"
+        for what, number in entry.counts.items()
+    ]
+    return ", ".join(counted + ([] if entry.taken_at is None else [f"as of {minute(entry.taken_at)}"]))

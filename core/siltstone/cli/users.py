@@ -7,7 +7,6 @@ import os
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from .keys import VARIABLE
 from .output import note, progress, show_table, table, write_json
 
 if TYPE_CHECKING:
@@ -27,12 +26,12 @@ def has_nothing(memory: TieredMemory) -> bool:
 
 def nobody(memory: TieredMemory) -> str:
     """Return what is to be said of a user who has nothing: the nearest names, where the store does not hide them."""
-    from ..upkeep import users
+    from ..upkeep import is_encrypted, users
 
     store = memory.location
     missing = f"user {memory.user_id!r} has nothing in {store}"
     listed = f"siltstone stats --users --store {store} lists who has"
-    if os.environ.get(VARIABLE):  # a key opens encrypted stores only, whose names are nobody's to see unasked
+    if is_encrypted(store):  # names are nobody's to see unasked
         return f"{missing}; it is encrypted, so no other name is told: {listed}"
     names = [name for name in itertools.islice(users(store), _LOOKED_AT) if name != memory.user_id]
     if not names:
@@ -44,7 +43,7 @@ def nobody(memory: TieredMemory) -> str:
     if len(names) > _NAMED:
         return f"{missing}: {listed}"
     there = [repr(name) for name in sorted(names) if not has_nothing(memory.for_user(name))]
-    return f"{missing}; it is of {', '.join(there)}: pass --user" if there else missing
+    return f"{missing}; whose there is something: {', '.join(there)} (pass --user)" if there else missing
 
 
 def warn_of_nobody(memory: TieredMemory) -> None:

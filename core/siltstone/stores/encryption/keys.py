@@ -282,6 +282,11 @@ class _KeysOfUser:
             found.append(key)
             damaged = damaged or worn
         self._damaged = damaged
+        if not found and self._keys.is_shredded(self._folder):
+            raise StoreCorruptedError(
+                f"{self._folder} is a copy of a user who was forgotten for good: the key was destroyed, and nobody can "
+                f"read it; nothing was changed: siltstone verify --repair --store {self._keys.root} removes it"
+            )
         if not found and disk.exists(self._path):
             raise StoreCorruptedError(
                 f"the key of {self._folder} is not in {FOLDER}: it was destroyed when the user was forgotten, or "

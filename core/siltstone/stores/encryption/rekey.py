@@ -30,9 +30,9 @@ def rekey(
     progress: Progress | None,
 ) -> RekeyReport:
     """Change the keys of the store in ``root``; see ``upkeep.rekey``."""
+    keys, master = _opened(root, old, new, timeout)
     if new is None and not data_keys:
         raise ConfigurationError("there is no new key, and data_keys=True was not asked for: nothing was changed")
-    keys, master = _opened(root, old, new, timeout)
     with keys.locked():
         store_key = keys.renewed()  # another run may have been faster
         going_on = len(store_key.ids) > 1
