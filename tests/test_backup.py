@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -434,7 +435,11 @@ def test_the_commands_back_up_and_restore(
     assert "2 users" in capsys.readouterr().out
     assert run("backup", str(tmp_path / "backup"), "--json", *at) == 0
     assert json.loads(capsys.readouterr().out)["users"] == 2
+    capsys.readouterr()
+    assert run("restore", str(tmp_path / "none"), *at) == 1
+    assert "Go on?" not in capsys.readouterr().err  # nothing to restore, nothing to ask
     assert run("restore", str(tmp_path / "backup"), *at) == 1
+    assert f"the backup of {datetime.now():%Y-}" in capsys.readouterr().err
     assert run("restore", str(tmp_path / "backup"), "--yes", *at) == 0
     assert run("restore", str(tmp_path / "backup"), "--json", "--store", str(tmp_path / "new")) == 0
     printed = capsys.readouterr()

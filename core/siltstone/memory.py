@@ -413,9 +413,11 @@ class TieredMemory:
         engine = self._open_engine() if dry_run else self._writable()
         where = self._where(kinds=kinds, since=since, until=until, session_id=session_id, metadata=metadata)
         if everything and (ids is not None or where != Where()):
-            raise InvalidInputError("everything=True takes no condition beside it: nothing was forgotten")
+            raise InvalidInputError("everything=True (--everything) takes no condition: nothing was forgotten")
         if not everything and ids is None and where == Where():
-            raise InvalidInputError("forget() needs a condition, or everything=True: nothing was forgotten")
+            raise InvalidInputError(
+                "forget needs ids, another condition, or everything=True (--everything): nothing was forgotten"
+            )
         chosen = [ids] if isinstance(ids, str) else ids
         forgetting = functools.partial(
             forget, engine.store, self._user_id, ids=chosen, where=where, everything=everything

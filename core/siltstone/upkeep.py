@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from .stores.files import auditfile, storefile
 from .stores.files.auditfile import Deed
 from .stores.files.codec import time_of
 from .stores.folder import FolderStore
+from .stores.maintenance import manifest
 from .stores.maintenance.backup import back_up
 from .stores.maintenance.repair import mend
 from .stores.maintenance.restore import put_back
@@ -119,6 +121,14 @@ def restore(
     ``ConfigurationError`` where ``location`` holds anything else.
     """
     return put_back(_folder(source), _folder(location), given_key(key), timeout=_LOCK_TIMEOUT, progress=progress)
+
+
+def backed_up_at(source: str | os.PathLike[str]) -> datetime:
+    """Return when the backup in ``source`` was taken, in UTC; ``NotFoundError`` where it holds no whole one."""
+    origin = manifest.origin(_folder(source))
+    if origin is None:
+        raise NotFoundError(f"{_folder(source)} holds no whole backup; nothing was changed")
+    return time_of(origin.at)
 
 
 def compact(

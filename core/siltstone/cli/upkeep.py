@@ -141,10 +141,13 @@ def restore(
     \b
     siltstone restore /mnt/backup/memory --store ./memory
     """
-    from ..upkeep import restore
+    from ..upkeep import backed_up_at, restore
 
     if not yes and os.path.isdir(store) and set(os.listdir(store)) - _WAITING:
-        ask(f"What is in {store} will be replaced by the backup; what was written since is deleted for good.")
+        ask(
+            f"What is in {store} will be replaced by the backup of {minute(backed_up_at(source))}; "
+            "what was written since is deleted for good."
+        )
     with progress("users") as advance_to:
         report = restore(source, store, progress=advance_to)
     if report.knew == "nothing":

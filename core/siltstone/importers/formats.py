@@ -21,7 +21,7 @@ def reader_for(source: Source, format: str | None) -> Reader:
 
     Raises ``InvalidInputError`` for a name that is not known, and for a source that no reader recognises.
     """
-    names = ", ".join(reader.format for reader in READERS)
+    names = ", ".join(reader.format for reader in READERS if not isinstance(reader, Pickled))  # known to be refused
     for reader in READERS:
         if reader.format == format or (format is None and reader.recognises(source)):
             return reader
