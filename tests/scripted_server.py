@@ -13,11 +13,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Asked:
-    """One request: its path, its headers (lower case) and its JSON body."""
+    """One request: its path, its headers (lower case), its JSON body, and the bytes that this came as."""
 
     path: str
     headers: dict[str, str]
     body: Any
+    raw: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class ScriptedServer:
             def do_POST(self) -> None:
                 length = int(self.headers.get("content-length", 0))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                answer = script._next(Asked(self.path, headers, json.loads(self.rfile.read(length) or "null")))
+                raw = self.rfile.read(length)
+                answer = script._next(Asked(self.path, headers, json.loads(raw or "null"), raw))
                 time.sleep(answer.delay)
                 body = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
                 try:

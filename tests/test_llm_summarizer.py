@@ -164,22 +164,22 @@ def test_a_merge_that_fails_leaves_the_parts() -> None:
 
 
 def test_final_failure_raises_and_keeps_the_raw_answer() -> None:
-    """After the last try the error carries the answer, and the dead-letter list has it."""
+    """After the last try the error carries the answer."""
     summarizer = LLMSummarizer(ScriptedChatModel(["nope", "nope", "still nope"]), retries=2)
     with pytest.raises(DigestError) as caught:
         summarizer.summarize(TALK)
     assert caught.value.raw == "still nope"
     assert isinstance(caught.value, ModelError)
-    assert list(summarizer.failures) == [caught.value]
 
 
 def test_final_failure_falls_back_and_says_so() -> None:
-    """With a fallback the extractive digest comes instead, flagged, and the failure is still kept."""
+    """With a fallback the extractive digest comes instead, flagged, with the error and the raw answer."""
     summarizer = LLMSummarizer(ScriptedChatModel(["nope"] * 3), fallback=ExtractiveSummarizer())
     digest = summarizer.summarize(TALK)
     assert (digest.made_by, digest.flags) == ("extractive", ("fallback",))
     assert any("Alice" in item.text for item in digest.facts)
-    assert len(summarizer.failures) == 1
+    assert digest.error == "the answer holds no JSON object"
+    assert digest.raw == "nope"
 
 
 @pytest.mark.parametrize("error", [ModelError("refused"), ModelError("empty answer")])

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, get_args
 
 from .compress.extractive import ExtractiveSummarizer
+from .compress.guarded import guarded_summarizer
+from .compress.limited import LimitedSummarizer
 from .compress.llm import LLMSummarizer
-from .errors import ConfigurationError, EmbedderMismatchError
+from .errors import ConfigurationError, EmbedderMismatchError, InvalidInputError
 from .lifecycle.consolidate import Consolidator
 from .lifecycle.worker import Worker
 from .models.fingerprint import fingerprint_of
+from .models.guarded import Guard
 from .models.languages import LanguageWatch
+from .models.limits import LimitedChatModel, Limiter, OverBudget, Page
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
+from .models.usage import Limits
 from .opening import StoreHandle
-from .protocols import ChatModel, Clock, Embedder, Fingerprint, Floats, ShortTermStore, Store, Summarizer
+from .protocols import ChatModel, Clock, Embedder, Fingerprint, Floats, KeepsUsage, ShortTermStore, Store, Summarizer
 from .settings import Settings
 from .tiers.long_term import LongTerm
 from .tiers.vectors import VectorQueue
@@ -45,10 +51,15 @@ def check_space(store: Store, embedder: Embedder, *, write: bool) -> None:
 
 
 class BoundEmbedder:
-    """An embedder bound to a store: before its first vector is used, its space is compared with the store's."""
+    """An embedder bound to a store: before its first vector is used, its space is compared with the store's.
 
-    def __init__(self, embedder: Embedder, store: Store, *, write: bool) -> None:
-        self._embedder = embedder
+    ``guard`` keeps from it what it must not see.
+    """
+
+    def __init__(self, embedder: Embedder, store: Store, *, write: bool, guard: Guard) -> None:
+        self._embedder = embedder  # makes the probe, which is no text of the user's
+        self._guarded = guard.embedder(embedder)
+        self._guard = guard
         self._store = store
         self._write = write
         self._checked: Fingerprint | None = None
@@ -71,16 +82,16 @@ class BoundEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
         self._check()
-        return self._embedder.embed_documents(texts)
+        return self._guarded.embed_documents(texts)
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a question, ``(dim,)``."""
         self._check()
-        return self._embedder.embed_query(text)
+        return self._guarded.embed_query(text)
 
     def without_writing(self) -> BoundEmbedder:
         """Return the same embedder, which does not let a new store take its space on."""
-        return BoundEmbedder(self._embedder, self._store, write=False)
+        return BoundEmbedder(self._embedder, self._store, write=False, guard=self._guard)
 
     def _check(self) -> None:
         """Compare again whenever the store's space is another than it was, by whatever process."""
@@ -99,17 +110,18 @@ def _mismatch(store: Store, embedder: Embedder) -> EmbedderMismatchError:
     )
 
 
-def resolve_summarizer(summarizer: Any, llm: Any, embedder: Embedder) -> tuple[Summarizer, ChatModel | None]:
+def resolve_summarizer(
+    summarizer: Any, llm: Any, extractive: Summarizer, *, timeout: float | None = None
+) -> tuple[Summarizer, ChatModel | None]:
     """Return the summarizer that is meant, and the language model for everything else.
 
     Each stands in for the other where it is ``None``; without any, the summarizer is the extractive one, which needs no
     model. A language model as summarizer falls back on that, and says so. Raises ``ConfigurationError`` for anything
     unknown.
     """
-    model = None if llm is None else resolve_chat_model(llm)
+    model = None if llm is None else resolve_chat_model(llm, timeout=timeout)
     if not isinstance(summarizer, Summarizer):
-        digesting = model if summarizer is None else resolve_chat_model(summarizer)
-        extractive = ExtractiveSummarizer(embedder)
+        digesting = model if summarizer is None else resolve_chat_model(summarizer, timeout=timeout)
         summarizer = extractive if digesting is None else LLMSummarizer(digesting, fallback=extractive)
     if model is None and isinstance(summarizer, LLMSummarizer):
         model = summarizer.chat_model
@@ -132,22 +144,32 @@ class Engine:
         clock: Clock | None,
         settings: Settings,
         read_only: bool,
+        guard: Guard,
     ) -> None:
         self.handle = handle
         self.store = handle.store
         self.embedder = embedder
-        self.summarizer, model = resolve_summarizer(summarizer, llm, embedder)
+        self.guard = guard
+        self.read_only = read_only
+        self.counter = resolve_counter(token_counter)
+        self.clock: Clock = clock or SystemClock()
+        self._closing = threading.Event()
+        self.limiter = self._limiter(settings)
+        extractive = ExtractiveSummarizer(embedder)
+        summarizer, model = resolve_summarizer(summarizer, llm, extractive, timeout=settings.model_timeout)
+        if isinstance(summarizer, LLMSummarizer) and self.limiter.limits_anything:
+            instead = extractive if settings.over_budget == "extractive" else None
+            summarizer = LimitedSummarizer(summarizer, self.limiter, instead=instead)
+        self.summarizer: Summarizer = guarded_summarizer(summarizer, guard, extractive)
+        model = None if model is None else guard.chat_model(self._limited(model))
         if (settings.reflect or settings.judge) and model is None:
             raise ConfigurationError(
                 f"Settings.{'reflect' if settings.reflect else 'judge'} asks for a language model, and there is none: "
                 "nothing was changed; pass llm=, e.g. llm='ollama:qwen3:8b'"
             )
-        self.reranker = resolve_reranker(reranker)
-        self.counter = resolve_counter(token_counter)
+        self.reranker = guard.reranker(resolve_reranker(reranker))
         self.short_term = short_term
-        self.clock: Clock = clock or SystemClock()
         self.settings = settings
-        self.read_only = read_only
         self.vectors = VectorQueue(
             handle.store,
             LanguageWatch(embedder),
@@ -158,11 +180,44 @@ class Engine:
         )
         self.long_term = LongTerm(handle.store, self.vectors)
         self.consolidator = Consolidator(
-            handle.store, self.long_term, self.summarizer, self.counter, self.clock, settings, model=model
+            handle.store,
+            self.long_term,
+            self.summarizer,
+            self.counter,
+            self.clock,
+            settings,
+            model=model,
+            limiter=self.limiter,
         )
         self.worker = Worker(self.consolidator, settings)
         self._executor: tuple[int, ThreadPoolExecutor] | None = None
         self.closed = False
+
+    def _limited(self, model: ChatModel) -> ChatModel:
+        return LimitedChatModel(model, self.limiter) if self.limiter.limits_anything else model
+
+    def _limiter(self, settings: Settings) -> Limiter:
+        """Return what has language models keep to the settings."""
+        if settings.over_budget not in get_args(OverBudget):
+            raise InvalidInputError(f"over_budget is 'wait' or 'extractive', not {settings.over_budget!r}")
+        store = self.store
+        if not isinstance(store, KeepsUsage):
+            book: KeepsUsage = Page()
+        else:
+            book = Page(store.usage()) if self.read_only else store
+        return Limiter(
+            Limits(
+                settings.requests_per_minute,
+                settings.tokens_per_minute,
+                settings.requests_per_day,
+                settings.tokens_per_day,
+            ),
+            concurrency=settings.concurrency,
+            book=book,
+            counter=self.counter,
+            clock=self.clock,
+            pause=self._closing.wait,
+        )
 
     @property
     def executor(self) -> ThreadPoolExecutor:
@@ -173,13 +228,15 @@ class Engine:
         return self._executor[1]
 
     def chat_model(self, spec: Any) -> ChatModel:
-        """Return a language model beside the one of the memory, for which the same rules hold."""
-        return resolve_chat_model(spec)
+        """Return a language model beside the one of the memory, for which the same rules and limits hold."""
+        model = resolve_chat_model(spec, timeout=self.settings.model_timeout)
+        return self.guard.chat_model(self._limited(model))
 
     def close(self) -> None:
         """Give queued vectors a moment, then stop the threads and give the store back."""
         if not self.closed:
             self.closed = True
+            self._closing.set()
             self.worker.close(self.settings.close_wait)
             self.vectors.close(self.settings.close_wait)
             if self._executor is not None and self._executor[0] == os.getpid():

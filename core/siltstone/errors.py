@@ -80,7 +80,12 @@ class ModelError(SiltstoneError):
 
 
 class BackendUnavailableError(SiltstoneError, ConnectionError):
-    """A server, network or disk did not do its part; the write is not acknowledged."""
+    """A server, network or disk did not do its part; the write is not acknowledged.
+
+    ``retry_after``: for how many seconds a server asked to be left alone; 0 where it did not say.
+    """
+
+    retry_after: float = 0.0
 
 
 class MissingDependencyError(SiltstoneError, ImportError):

@@ -18,7 +18,10 @@ from .lifecycle.history import history
 from .lifecycle.state import state
 from .lifecycle.update import add_messages, update_record
 from .models.checked import CheckedEmbedder
+from .models.guarded import Guard
+from .models.limits import spent_until
 from .models.resolve import resolve_embedder
+from .models.usage import read_usage
 from .opening import Durability, Key, open_store
 from .protocols import Clock, Progress, ShortTermStore, Store, Summarizer, TokenCounter, Where
 from .recall.context import build_context
@@ -154,7 +157,8 @@ class TieredMemory:
         ``token``          a service's bearer token: not in this release, and refused
         ``read_only``      refuse every write, and write no cache; ``create=False``: refuse to make a new store
 
-        Raises ``ConfigurationError``, ``NotFoundError`` (nothing there and ``create=False``), ``ReadOnlyError``,
+        Raises ``InvalidInputError`` for settings that are refused (rules of ``Settings.sensitive``, limits),
+        ``ConfigurationError``, ``NotFoundError`` (nothing there and ``create=False``), ``ReadOnlyError``,
         ``StoreVersionError``, ``StoreCorruptedError``, ``EmbedderMismatchError``, ``MissingDependencyError``;
         ``DecryptionError`` for a wrong or missing key, ``ConfigurationError`` for a key of a plain store.
         """
@@ -162,6 +166,7 @@ class TieredMemory:
             raise ConfigurationError("token= belongs to an http(s):// location; a folder has none")
         settings = settings or Settings()
         check_id(user_id, "user_id")
+        guard = Guard(settings.sensitive, settings.on_sensitive)
         model = CheckedEmbedder(resolve_embedder(embedder))
         handle = open_store(
             location,
@@ -176,7 +181,7 @@ class TieredMemory:
             check_name(handle.store, model)
             engine = Engine(
                 handle,
-                BoundEmbedder(model, handle.store, write=not read_only),
+                BoundEmbedder(model, handle.store, write=not read_only, guard=guard),
                 summarizer=summarizer,
                 llm=llm,
                 reranker=reranker,
@@ -185,6 +190,7 @@ class TieredMemory:
                 clock=clock,
                 settings=settings,
                 read_only=read_only,
+                guard=guard,
             )
         except BaseException:
             handle.close()
@@ -623,6 +629,8 @@ class TieredMemory:
         engine = self._open_engine()
         counts = engine.store.stats(self._user_id)
         consolidation = state(engine.store, self._user_id, engine.counter)
+        usage, now = read_usage(engine.limiter.book.usage()), engine.clock.now()
+        spent = usage.spent(usage.limits, now)
         return Stats(
             user_id=self._user_id,
             location=engine.store.location,
@@ -640,6 +648,9 @@ class TieredMemory:
             dead_letters=consolidation.dead_letters,
             reviews=consolidation.reviews,
             compression=consolidation.compression,
+            model_usage=usage.counts(now),
+            over_budget=None if spent is None else spent_until(spent),
+            sensitive={**engine.guard.counts, **consolidation.guarded},
         )
 
     def flush(self, timeout: float | None = None) -> None:

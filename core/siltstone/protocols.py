@@ -133,6 +133,20 @@ class ShortTermStore(Protocol):
 # --- the store
 
 
+@runtime_checkable
+class KeepsUsage(Protocol):
+    """A store that keeps, for all processes that have it open, what language models were used for.
+
+    Without it each process keeps limits (``Settings.requests_per_minute`` and others) for itself, and forgets them.
+    """
+
+    def usage(self) -> Mapping[str, Any]:
+        """Return the page of JSON values that was written last; an empty one at first."""
+
+    def turn_usage(self, turn: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+        """Replace the page by what ``turn`` makes of it; it survives a killed process, and nobody comes between."""
+
+
 @dataclass(frozen=True)
 class Where:
     """Which rows of a user are meant; conditions are joined by AND.

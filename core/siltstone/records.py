@@ -236,7 +236,8 @@ class DigestItem:
 class Digest:
     """What a summarizer makes of a span of messages.
 
-    ``flags`` says what went wrong on the way (``fallback``), ``error`` why, and ``raw`` what the model had answered.
+    ``flags`` says what went wrong on the way (``fallback``), ``error`` why, and ``raw`` what the model had answered;
+    ``retry_after`` for how many seconds its server asked to be left alone.
     """
 
     topic: str
@@ -250,6 +251,7 @@ class Digest:
     dropped: int = 0
     error: str = ""
     raw: str = ""
+    retry_after: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -340,6 +342,11 @@ class Stats:
     model is at work on (``leased``), that wait after a failure, and that are ``dead``, with a line for each of these in
     ``dead_letters``. ``reviews`` counts digests that wait for a person to look at them. ``compression`` is tokens of
     messages per token of the summaries and statements made of them.
+
+    ``model_usage`` is what language models were used for today (UTC), by all processes, and the day's budget, where
+    ``Settings`` limits them; ``over_budget`` says when the next day begins, once that is used up. ``sensitive`` counts
+    texts that were ``redacted`` for a model, or kept from it (``local``), since the store was opened, and the summaries
+    that were made so (``redacted_summaries``, ``local_summaries``).
     """
 
     user_id: str
@@ -358,6 +365,9 @@ class Stats:
     dead_letters: tuple[str, ...] = ()
     reviews: int = 0
     compression: float | None = None
+    model_usage: Mapping[str, int] = field(default_factory=dict)
+    over_budget: str | None = None
+    sensitive: Mapping[str, int] = field(default_factory=dict)
 
 
 def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | None:

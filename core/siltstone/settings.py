@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 HALF_LIFE_DAYS: Final = {"event": 30.0, "turn": 180.0, "summary": 365.0, "insight": 365.0}
 """After how long a memory of a kind is half as fresh, for ranking and for eviction; the other kinds (profile, fact,
@@ -67,6 +69,31 @@ class Settings:
     ``lease``         after how long may another worker take over a span that a model is at work on? seconds
     ``retries``, ``retry_wait``   how often is a failed span tried again, and how long after the first failure?
                       seconds, twice as long after each; then it is a dead letter, for ``consolidate --retry``
+
+    What language models may be asked, by all processes together where the store is a folder; a ``Summarizer`` of your
+    own has limits of its own. ``None``: as much as one likes.
+
+    ``requests_per_minute``, ``tokens_per_minute``   how fast? Calls wait for their turn, ``add`` and ``search`` never
+    ``concurrency``   how many calls of this process at once?
+    ``requests_per_day``, ``tokens_per_day``   how much in a day, in UTC? ``token_counter`` counts requests and answers;
+                      a span that was begun is finished, also beyond it
+    ``over_budget``   what when that is used up? ``wait``: what is due stays due until the next day; ``extractive``: the
+                      extractive summarizer makes the digests until then
+    ``model_timeout`` how long may one attempt of ``"openai:…"`` and ``"ollama:…"`` take? seconds; three times as
+                      many for all of them together; ``None``: 60, for Ollama 120
+
+    What models outside this process may see:
+
+    ``sensitive``     what must they not? Names of ready-made rules (``email``, ``phone``, ``card``, ``chinese_id``,
+                      ``secret``), patterns, callables from a text to what may be seen of it or to ``True`` (nothing);
+                      ``siltstone.text.sensitive`` has it all. Summarizers, language models, embedders and rerankers
+                      never see it; what is stored stays as it was written. It holds for whatever is reached over HTTP,
+                      on this machine too, for objects of a framework and your own, unless they have ``local = True``
+    ``on_sensitive``  what becomes of a text with such a thing? ``redact``: ``[redacted]`` takes its place. ``local``:
+                      the text stays here as a whole: the extractive summarizer makes the digest of its span, it is
+                      found by its words alone, and left out of what is reflected on; a statement made of it that holds
+                      nothing of the kind is a text of its own. Questions are redacted either way. Vectors and digests
+                      from before stay as they are
     """
 
     embed_wait: float = 1.0
@@ -95,3 +122,12 @@ class Settings:
     lease: float = 300.0
     retries: int = 5
     retry_wait: float = 60.0
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrency: int | None = None
+    requests_per_day: int | None = None
+    tokens_per_day: int | None = None
+    over_budget: Literal["wait", "extractive"] = "wait"
+    model_timeout: float | None = None
+    sensitive: Sequence[str | re.Pattern[str] | Callable[[str], str | bool]] = ()
+    on_sensitive: Literal["redact", "local"] = "redact"

@@ -18,6 +18,7 @@ from .errors import NotFoundError
 from .lifecycle.reembed import make_vectors
 from .models.checked import CheckedEmbedder
 from .models.fingerprint import fingerprint_of
+from .models.guarded import Guard
 from .models.languages import LanguageWatch
 from .models.resolve import resolve_embedder
 from .opening import Key, given_key, open_store
@@ -166,11 +167,12 @@ def reembed(
 ) -> int:
     """Move the store to another embedder; return the number of vectors made.
 
-    The texts stay as they are; ``embedder`` is what ``TieredMemory.open`` takes, of ``settings`` count ``embed_batch``
-    and ``lock_timeout``. A run that was killed goes on where it stopped. ``progress(done, total)`` is called after each
-    batch. While it runs, what has no vector yet is found by its words only.
+    The texts stay as they are; ``embedder`` is what ``TieredMemory.open`` takes, of ``settings`` count ``embed_batch``,
+    ``lock_timeout`` and ``sensitive``. A run that was killed goes on where it stopped. ``progress(done, total)`` is
+    called after each batch. While it runs, what has no vector yet is found by its words only.
     """
     settings = settings or Settings()
+    guard = Guard(settings.sensitive, settings.on_sensitive)
     model = CheckedEmbedder(resolve_embedder(embedder))
     handle = open_store(
         location,
@@ -185,7 +187,12 @@ def reembed(
         stored, present = handle.store.fingerprint(), fingerprint_of(model)
         same = stored is not None and stored.same_space(present)
         return make_vectors(
-            handle.store, LanguageWatch(model), present, same=same, batch=settings.embed_batch, progress=progress
+            handle.store,
+            LanguageWatch(guard.embedder(model)),
+            present,
+            same=same,
+            batch=settings.embed_batch,
+            progress=progress,
         )
     finally:
         handle.close()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections import deque
 from collections.abc import Sequence
 
 from ..errors import BackendUnavailableError, InvalidInputError, ModelError
+from ..models.limits import PostponedError
 from ..protocols import ChatModel, Summarizer, TokenCounter
 from ..records import Digest, Message
 from .annotate import annotated
@@ -26,7 +27,7 @@ class LLMSummarizer:
     When all tries have failed: with a ``fallback`` its digest is returned, with ``fallback`` among the ``flags``;
     without one ``DigestError`` (a ``ModelError``) is raised, whose ``raw`` holds the last answer. A model that cannot
     be reached is not asked again here: ``BackendUnavailableError`` is passed on, unless there is a fallback.
-    ``failures`` keeps the newest errors either way, for a dead-letter list.
+    What is not to be asked now (``PostponedError``) has no fallback: it is passed on.
     """
 
     def __init__(
@@ -42,7 +43,6 @@ class LLMSummarizer:
             raise InvalidInputError(f"retries must be 0 or more, not {retries}; nothing was changed")
         self.chat_model = chat_model
         self.fallback = fallback
-        self.failures: deque[ModelError | BackendUnavailableError] = deque(maxlen=20)
         self._counter = counter or RoughCounter()
         self._window = window
         self._retries = retries
@@ -51,6 +51,12 @@ class LLMSummarizer:
     def name(self) -> str:
         """The name of the model."""
         return self.chat_model.name
+
+    def asking(self, chat_model: ChatModel) -> LLMSummarizer:
+        """Return the same summarizer with another model."""
+        other = copy.copy(self)
+        other.chat_model = chat_model
+        return other
 
     def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
         """Return the digest of the messages; its summary has at most a fifth of their tokens, and ``max_tokens``.
@@ -66,12 +72,14 @@ class LLMSummarizer:
         try:
             digest = self._drive(digesting(said, budget, agreed))
         except (ModelError, BackendUnavailableError) as exc:
-            self.failures.append(exc)
-            if self.fallback is None:
+            if self.fallback is None or isinstance(exc, PostponedError):
                 raise
             digest = self.fallback.summarize(messages, max_tokens=max_tokens)
             raw = exc.raw if isinstance(exc, DigestError) else ""
-            return dataclasses.replace(digest, flags=(*digest.flags, "fallback"), error=str(exc), raw=raw)
+            wait = exc.retry_after if isinstance(exc, BackendUnavailableError) else 0.0
+            return dataclasses.replace(
+                digest, flags=(*digest.flags, "fallback"), error=str(exc), raw=raw, retry_after=wait
+            )
         return dataclasses.replace(annotated(digest, said), source_ids=ids)
 
     def _drive(self, conversation: Conversation[Digest]) -> Digest:

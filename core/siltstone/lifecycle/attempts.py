@@ -8,11 +8,12 @@ from datetime import timedelta
 
 from ..compress.digest import DigestError
 from ..errors import BackendUnavailableError, ConflictError, ModelError
+from ..models.limits import PostponedError, spent_until
 from ..protocols import LocalSummarizer
 from ..records import Digest
 from ..tiers.long_term import Plan
 from .candidates import FALLBACK
-from .jobs import Job, read
+from .jobs import Failure, Job, read
 from .work import NOTHING, Work
 
 
@@ -41,7 +42,15 @@ def may_try(work: Work, job: Job, *, retry: bool) -> bool:
 
 
 def lease(work: Work, job: Job) -> Job | None:
-    """Take a job for this worker; ``None`` where another one has it."""
+    """Take a job for this worker; ``None`` where another one has it, or the day's budget of models is used up."""
+    if (until := work.spent()) is not None:
+        work.note("wait", job.source_ids, job.name, spent_until(until))
+        return None
+    return take(work, job)
+
+
+def take(work: Work, job: Job) -> Job | None:
+    """Take a job for this worker, also beyond the budget, as part of what was begun; ``None`` where another has it."""
     taken = job.leased(work.owner, work.clock.now() + timedelta(seconds=work.policy.settings.lease))
     try:
         work.store.commit(work.user_id, [taken.put(work.user_id, work.now)], expect={job.id: job.version})
@@ -52,11 +61,19 @@ def lease(work: Work, job: Job) -> Job | None:
 
 
 def fail(work: Work, job: Job, expect: Mapping[str, int], exc: ModelError | BackendUnavailableError) -> None:
-    """Note that a model has failed: the job stays due, after a pause, unless its sources are not as ``expect`` says."""
-    work.note("fail", job.source_ids, job.name, str(exc))
+    """Note that a model has failed: the job stays due, after a pause, unless its sources are not as ``expect`` says.
+
+    One that was only put off waits until then, and has not failed.
+    """
+    work.note("wait" if isinstance(exc, PostponedError) else "fail", job.source_ids, job.name, str(exc))
     if work.dry_run:
         return
-    after = failed(work, job, str(exc), exc.raw if isinstance(exc, DigestError) else "", covers=job.covers)
+    if isinstance(exc, PostponedError):
+        after = job.postponed(str(exc), exc.until)
+    else:
+        raw = exc.raw if isinstance(exc, DigestError) else ""
+        wait = exc.retry_after if isinstance(exc, BackendUnavailableError) else 0.0
+        after = failed(work, job, Failure(str(exc), raw, wait), covers=job.covers)
 
     def plan() -> Plan:
         expected = {**expect, job.id: job.version}
@@ -65,11 +82,11 @@ def fail(work: Work, job: Job, expect: Mapping[str, int], exc: ModelError | Back
     work.long_term.write(work.user_id, plan)
 
 
-def failed(work: Work, job: Job, error: str, raw: str, *, covers: bool) -> Job:
+def failed(work: Work, job: Job, failure: Failure, *, covers: bool) -> Job:
     """Return the job after one more failure."""
     settings = work.policy.settings
     wait = timedelta(seconds=settings.retry_wait)
-    return job.failed(error, raw, now=work.clock.now(), wait=wait, retries=settings.retries, covers=covers)
+    return job.failed(failure, now=work.clock.now(), wait=wait, retries=settings.retries, covers=covers)
 
 
 def outcome(work: Work, digest: Digest, job: Job, *, covers: bool, covers_alone: bool) -> Job:
@@ -79,4 +96,5 @@ def outcome(work: Work, digest: Digest, job: Job, *, covers: bool, covers_alone:
     """
     if FALLBACK not in digest.flags:
         return job.finished(covers=covers_alone)
-    return failed(work, job, digest.error or "the model failed", digest.raw, covers=covers)
+    failure = Failure(digest.error or "the model failed", digest.raw, digest.retry_after)
+    return failed(work, job, failure, covers=covers)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+from datetime import datetime
 
+from ..models.limits import Limiter
 from ..protocols import ChatModel, Clock, Store, Summarizer, TokenCounter
 from ..records import ConsolidationReport
 from ..settings import Settings
@@ -32,8 +34,11 @@ class Consolidator:
         settings: Settings,
         *,
         model: ChatModel | None,
+        limiter: Limiter,
     ) -> None:
-        """``model`` is the language model that reflects, and that judges in doubt, if ``settings`` wants that."""
+        """``model`` is the language model that reflects, and that judges in doubt, if ``settings`` wants that;
+        ``limiter`` knows its limits.
+        """
         self._store = store
         self._long_term = long_term
         self._summarizer = summarizer
@@ -42,6 +47,7 @@ class Consolidator:
         self._policy = Policy(settings)
         self._model = model if settings.reflect else None
         self._judge = model if settings.judge else None
+        self._limiter = limiter
 
     def run(self, user_id: str, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
         """Do what is due now; ``retry`` tries again what has failed for good."""
@@ -57,6 +63,7 @@ class Consolidator:
             owner=f"{os.getpid()}-{secrets.token_hex(4)}",
             dry_run=dry_run,
             judge=self._judge,
+            spent=self._spent,
         )
         reopen_orphans(work)
         digest_due(work, retry=retry)
@@ -68,3 +75,13 @@ class Consolidator:
         evict(work)
         sweep_jobs(work)
         return ConsolidationReport(tuple(work.rows), dry_run)
+
+    @property
+    def wait(self) -> float:
+        """Seconds until what waits for a language model may go on, as far as that is known; 0 where it may now."""
+        until = self._spent()
+        return 0.0 if until is None else (until - self._clock.now()).total_seconds()
+
+    def _spent(self) -> datetime | None:
+        """Return when the budget of the next day begins, if work waits for that."""
+        return self._limiter.spent() if self._policy.settings.over_budget == "wait" else None

@@ -29,6 +29,15 @@ LONGEST_WAIT: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
+class Failure:
+    """How a model failed, what it had answered, and for how many seconds its server asked to be left alone."""
+
+    error: str
+    raw: str = ""
+    retry_after: float = 0.0
+
+
+@dataclass(frozen=True)
 class Job:
     """Work on one span, or on what ``what`` says: ``week 2024-W19``.
 
@@ -71,10 +80,14 @@ class Job:
         """Return the job as done."""
         return replace(self, state="done", covers=covers, owner=None, until=None, error=None, raw="")
 
-    def failed(self, error: str, raw: str, *, now: datetime, wait: timedelta, retries: int, covers: bool) -> Job:
-        """Return the job after one more failure: waiting twice as long as before, or dead."""
+    def postponed(self, error: str, until: datetime) -> Job:
+        """Return the job as waiting without having failed."""
+        return replace(self, state="waiting", owner=None, until=until, error=error)
+
+    def failed(self, failure: Failure, *, now: datetime, wait: timedelta, retries: int, covers: bool) -> Job:
+        """Return the job after one more failure: waiting twice as long as before, or as the server asked; or dead."""
         attempts = self.attempts + 1
-        pause = min(wait * 2 ** min(attempts - 1, 30), LONGEST_WAIT)
+        pause = min(max(wait * 2 ** min(attempts - 1, 30), timedelta(seconds=failure.retry_after)), LONGEST_WAIT)
         dead = attempts > retries
         return replace(
             self,
@@ -83,8 +96,8 @@ class Job:
             attempts=attempts,
             owner=None,
             until=None if dead else now + pause,
-            error=error,
-            raw=raw,
+            error=failure.error,
+            raw=failure.raw,
         )
 
     def put(self, user_id: str, now: datetime) -> Put:

@@ -13,11 +13,12 @@ from typing import Any, Final, cast, get_args
 from ..compress.digest import DigestError
 from ..compress.lenient import find_values
 from ..errors import BackendUnavailableError, ModelError
+from ..models.limits import PostponedError
 from ..protocols import ChatModel
 from ..records import Message, Record, unique
 from ..text.language import is_chinese, script
 from .asking import answered
-from .attempts import job_for, lease
+from .attempts import job_for, take
 from .candidates import subject_and_attribute
 from .likeness import words
 from .revise import ONE_AT_A_TIME, Known, Verdict, compare
@@ -65,7 +66,8 @@ def judged(work: Work, candidates: Sequence[Record], known: Known) -> dict[tuple
             try:
                 verdict = _verdict(work, work.judge, new, old)
             except (ModelError, BackendUnavailableError) as exc:
-                work.note("fail", [new.id, old.id], new.text, f"judged by rule, as the model failed: {exc}")
+                action = "wait" if isinstance(exc, PostponedError) else "fail"
+                work.note(action, [new.id, old.id], new.text, f"judged by rule, as the model did not answer: {exc}")
                 work.judge = None  # it is not asked again in this run
                 return verdicts
             if verdict is None:
@@ -108,7 +110,7 @@ def _verdict(work: Work, model: ChatModel, new: Record, old: Record) -> Verdict 
     job = job_for(work, "judgement", hashed("judge", new.text, old.text), sources)
     if job.state == "done" and job.raw in VERDICTS:
         return cast(Verdict, job.raw)
-    leased = None if job.state == "leased" and job.held(work.now) else lease(work, job)
+    leased = None if job.state == "leased" and job.held(work.now) else take(work, job)
     if leased is None:
         return None
     done = leased.finished(covers=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -23,7 +23,8 @@ class Work:
     """What the steps of a consolidation work with, and the rows of its report so far.
 
     ``now`` is the time at which all is judged, ``clock`` tells how long a model has taken since, ``owner`` names this
-    worker in the leases of jobs, ``judge`` is the model that is asked in doubt.
+    worker in the leases of jobs, ``judge`` is the model that is asked in doubt. ``spent`` returns when language models
+    may be asked again, if not now.
     """
 
     store: Store
@@ -35,6 +36,7 @@ class Work:
     now: datetime
     clock: Clock
     owner: str
+    spent: Callable[[], datetime | None] = lambda: None
     dry_run: bool = False
     judge: ChatModel | None = None
     rows: list[Change] = field(default_factory=list)

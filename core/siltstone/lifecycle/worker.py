@@ -76,7 +76,7 @@ class Worker:
             else:
                 self.last_error = None
                 if report.count("fail") or report.count("wait"):
-                    self._again(user_id)
+                    self._again(user_id, self._consolidator.wait)
 
     def _next(self) -> str | None:
         """Wait for a user who is due, and return them; ``None`` when closing."""
@@ -95,9 +95,9 @@ class Worker:
                 self._condition.wait(wait)
         return None
 
-    def _again(self, user_id: str) -> None:
+    def _again(self, user_id: str, wait: float = 0.0) -> None:
         with self._condition:
-            later = time.monotonic() + self._settings.retry_wait
+            later = time.monotonic() + max(wait, self._settings.retry_wait)
             self._due[user_id] = sorted([*self._due.get(user_id, []), later])
 
     def _failed(self, exc: Exception) -> None:

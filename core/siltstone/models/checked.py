@@ -38,6 +38,11 @@ class CheckedEmbedder:
         """What computes it, where a model has several engines."""
         return str(getattr(self.inner, "engine", "default"))
 
+    @property
+    def local(self) -> bool:
+        """Whether what it is given stays in this process."""
+        return getattr(self.inner, "local", False) is True
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
         if not texts:

@@ -46,6 +46,7 @@ class E5Embedder:
 
     name: Final = "multilingual-e5-small"
     dim: Final = 384
+    local: Final = True
 
     def __init__(self, *, engine: Kind | None = None, threads: int | None = None) -> None:
         self._kind = engine

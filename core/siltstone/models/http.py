@@ -101,6 +101,7 @@ class Endpoint:
             left = end - time.monotonic()
             pause = min(_LONGEST_PAUSE, self._backoff * 2 ** (attempt - 1)) * random.uniform(0.5, 1)
             cause: Exception | None = None
+            asked = 0.0
             try:
                 response = self._client().post(
                     self._address(path), content=content, timeout=httpx.Timeout(max(0.001, min(self._timeout, left)))
@@ -113,12 +114,15 @@ class Endpoint:
                 problem = f"answers {response.status_code}: {self._reason(response)}"
                 if response.status_code not in passing:
                     raise self._refusal(response)
-                pause = max(pause, _retry_after(response.headers.get("retry-after")))
+                asked = _retry_after(response.headers.get("retry-after"))
+                pause = max(pause, asked)
             if time.monotonic() + pause >= end:
-                raise BackendUnavailableError(
+                failure = BackendUnavailableError(
                     f"{self.shown} {problem} (attempt {attempt}, {allowed:g} s allowed). "
                     "Nothing was lost; check the server and its address"
-                ) from cause
+                )
+                failure.retry_after = asked
+                raise failure from cause
             time.sleep(pause)
 
     def _client(self) -> httpx.Client:

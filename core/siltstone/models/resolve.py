@@ -40,12 +40,14 @@ def resolve_embedder(spec: Any) -> Embedder:
     return embedder_of(spec)
 
 
-def resolve_chat_model(spec: Any) -> ChatModel:
+def resolve_chat_model(spec: Any, *, timeout: float | None = None) -> ChatModel:
     """Return the language model that a spec means.
 
     ``"openai:MODEL@URL"`` (any OpenAI-compatible server); ``"ollama:MODEL[@URL]"``; a ``ChatModel``; a LlamaIndex
-    ``LLM``; a LangChain ``BaseChatModel``. Raises ``ConfigurationError`` for anything else.
+    ``LLM``; a LangChain ``BaseChatModel``. ``timeout`` seconds are given to one attempt of a model that is named, three
+    times as many to all. Raises ``ConfigurationError`` for anything else.
     """
+    patience: dict[str, Any] = {} if timeout is None else {"timeout": timeout, "deadline": 3 * timeout}
     if _implements(spec, "name", "complete") and not hasattr(spec, "chat"):  # LlamaIndex has another complete()
         chat_model: ChatModel = spec
         return chat_model
@@ -55,11 +57,12 @@ def resolve_chat_model(spec: Any) -> ChatModel:
             from .openai import OpenAIChatModel
 
             name, url = split_url(model, kind)
-            return OpenAIChatModel(name, url)
+            return OpenAIChatModel(name, url, **patience)
         if kind == "ollama" and model:
             from .ollama import OllamaChatModel
 
-            return OllamaChatModel(*split_url(model, kind)) if "@http" in model else OllamaChatModel(model)
+            place = split_url(model, kind) if "@http" in model else (model,)
+            return OllamaChatModel(*place, **patience)
         raise _refusal("language model", spec, "'openai:MODEL@URL' or 'ollama:MODEL[@URL]'")
     from .duck import chat_model_of
 

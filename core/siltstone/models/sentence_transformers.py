@@ -35,6 +35,7 @@ class SentenceTransformersEmbedder:
     """
 
     engine: Final = "sentence-transformers"
+    local: Final = True
 
     def __init__(
         self,
@@ -100,6 +101,8 @@ class SentenceTransformersEmbedder:
 
 class SentenceTransformersReranker:
     """A cross-encoder of the sentence-transformers library; ``model`` and the rest as for the embedder."""
+
+    local: Final = True
 
     def __init__(
         self, model: str | Path, *, device: str | None = None, batch: int = 32, name: str | None = None

@@ -5,8 +5,9 @@
     store/
       STORE                            format, secret of the hashes, embedding space; two copies
       KEYS/                            encrypted stores only, see ``encryption.keys``
-      LOCK                             taken while STORE is replaced or AUDIT grows
+      LOCK                             taken while STORE or USAGE is replaced, or AUDIT grows
       AUDIT                            what was forgotten, restored and repaired: ids and counts, no text
+      USAGE                            where language models have limits: what they were used for, in numbers
       users/ab/<name>-<hash>/
         LOCK                           the writer of this user
         KEY                            encrypted stores only: which of the keys is theirs
@@ -30,7 +31,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from threading import Lock, Thread
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from weakref import WeakSet
 
 from ..errors import (
@@ -45,7 +46,7 @@ from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from .encryption.cipher import Keys
 from .erasure import erasure, refused_there
-from .files import auditfile, disk, layout, mounts, removed, storefile
+from .files import auditfile, disk, layout, mounts, removed, storefile, usagefile
 from .files.auditfile import Deed
 from .files.lock import LOCK_TIMEOUT, FileLock
 from .files.log import Vanished, misplaced, read_user
@@ -275,6 +276,18 @@ class FolderStore(ReadingStore):
         if not same:
             for folder in self.user_folders():
                 drop_older(folder, changed.space)
+
+    def usage(self) -> Mapping[str, Any]:
+        """Return what language models were used for, as it was noted last."""
+        return usagefile.read(self._root)
+
+    def turn_usage(self, turn: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+        """Note what ``turn`` makes of what was noted last; no other process comes between."""
+        self._may_write()
+        with FileLock(os.path.join(self._root, "LOCK")).held(self._rules.lock_timeout):
+            before = usagefile.read(self._root)
+            if (page := turn(before)) != before:
+                usagefile.write(self._root, page)
 
     def compact(self, user_id: str | None = None) -> int:
         """Take all dead weight out of a user's files, or of everybody's; return the bytes given back.

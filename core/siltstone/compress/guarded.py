@@ -1,0 +1,57 @@
+"""A summarizer that sees nothing sensitive, or only spans that hold nothing of the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..models.guarded import Guard, is_local, is_sensitive, redacted
+from ..protocols import Summarizer
+from ..records import Digest, Message
+
+REDACTED: Final = "redacted"
+"""Flag of what was made of redacted messages."""
+LOCAL: Final = "local"
+"""Flag of what the extractive summarizer made because a message was to stay here."""
+
+
+def guarded_summarizer(summarizer: Summarizer, guard: Guard, extractive: Summarizer) -> Summarizer:
+    """Return a summarizer that sees nothing sensitive; the same one where it is local or there are no rules."""
+    return summarizer if not guard.rules or is_local(summarizer) else GuardedSummarizer(summarizer, guard, extractive)
+
+
+class GuardedSummarizer:
+    """A summarizer that is given redacted messages, or whose place the extractive one takes.
+
+    Messages are redacted one by one, before any request is made of them: no cut can go through what is hidden.
+    """
+
+    def __init__(self, inner: Summarizer, guard: Guard, extractive: Summarizer) -> None:
+        self._inner = inner
+        self._guard = guard
+        self._extractive = extractive
+
+    @property
+    def name(self) -> str:
+        """The name of the summarizer that is guarded."""
+        return self._inner.name
+
+    def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
+        """Return the digest of the messages, flagged ``redacted`` or ``local`` where that is what became of them."""
+        guard = self._guard
+        if not any(is_sensitive(message, guard.rules) for message in messages):
+            return self._inner.summarize(messages, max_tokens=max_tokens)
+        if guard.keeps:
+            guard.note(LOCAL)
+            return _flagged(self._extractive.summarize(messages, max_tokens=max_tokens), LOCAL)
+        seen = [redacted(message, guard) for message in messages]
+        return _flagged(self._inner.summarize(seen, max_tokens=max_tokens), REDACTED)
+
+    def __repr__(self) -> str:
+        return f"GuardedSummarizer({self._inner!r})"
+
+
+def _flagged(digest: Digest, flag: str) -> Digest:
+    """Return a digest with a flag; what is none is left to whoever checks it."""
+    return replace(digest, flags=(*digest.flags, flag)) if isinstance(digest, Digest) else digest
