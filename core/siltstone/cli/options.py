@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import BackendUnavailableError
+from .environment import settings
 from .output import note, progress
 from .users import warn_of_nobody
 
@@ -82,7 +83,13 @@ def opened(
     from ..memory import TieredMemory
 
     with TieredMemory.open(
-        store, user_id=user, embedder=embedder, summarizer=summarizer, create=create, read_only=read_only
+        store,
+        user_id=user,
+        embedder=embedder,
+        summarizer=summarizer,
+        settings=settings(),
+        create=create,
+        read_only=read_only,
     ) as memory:
         if not create and not missing_ok:
             warn_of_nobody(memory)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .environment import settings
 from .keys import VARIABLE, read_key
 from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes, ask
 from .output import count, minute, note, plain, progress, show_table, table, write_json
@@ -33,7 +34,7 @@ def reembed(
     from ..upkeep import reembed
 
     with progress("embedding") as advance_to:
-        made = reembed(store, embedder=embedder, progress=advance_to)
+        made = reembed(store, embedder=embedder, settings=settings(), progress=advance_to)
     if as_json:
         write_json({"vectors": made})
     else:
