@@ -226,6 +226,28 @@ def test_a_digest_that_is_half_read_waits(opened: Open, tmp_path: Path) -> None:
     assert memory.stats().reviews == 0
 
 
+def test_summaries_of_summaries_are_no_digests_of_their_own(opened: Open) -> None:
+    """Of a long session, whose spans have been rolled up, each span is a digest, and quoting it has no flag."""
+    memory = opened()
+    lines = [ENGLISH[0], CHINESE[0], "I never drink coffee; my sister Ana does.", "我周六去苏州，但不坐火车。"] * 10
+    memory.add(
+        [
+            {"role": role, "content": line, "created_at": "2024-05-07T12:00:00+00:00"}
+            for line in lines
+            for role in ("user", "assistant")
+        ],
+        session_id="long",
+    )
+    memory.consolidate()
+    levels = [record.level for record in memory.records(kinds="summary")]
+    assert max(levels) > 0
+    drawn = audit(memory, sample=1.0)
+    assert drawn.total == levels.count(0)
+    summaries = [entry for entry in drawn.entries if entry.record.kind == "summary"]
+    assert [entry.record.level for entry in summaries] == [0] * drawn.total
+    assert [entry.flags for entry in summaries] == [()] * drawn.total
+
+
 @pytest.mark.parametrize("lines", [ENGLISH, CHINESE], ids=["en", "zh"])
 def test_retracted_items_are_forgotten_and_stay_so(opened: Open, tmp_path: Path, lines: list[str]) -> None:
     """With ``retract`` what is wrong goes, and is not made again; what was right is there after the next run."""

@@ -34,7 +34,7 @@ def day(text: str | None) -> datetime | None:
         ("I no longer eat meat, doctor's orders.", "The user no longer eats meat.", None),
         ("My mother is seventy-three now.", "The user's mother is 73.", None),
         ("I'm flying to Kyoto next Friday.", "The user flies to Kyoto on 17 May 2024.", "2024-05-17"),
-        ("Anyway, I've quit the bank, did I tell you?", "I've quit the bank", None),
+        ("By the way I've quit the bank, did I tell you?", "I've quit the bank", None),
         ("Hi there!", "Hi there!", None),
         ("我叫林晓雯，在杭州做前端。", "林晓雯在杭州做前端。", None),
         ("下周五我飞京都。", "用户2024年5月17日飞京都。", "2024-05-17"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from ..compress.speech import Utterance, utterances
 from ..errors import BackendUnavailableError, InvalidInputError, ModelError
@@ -17,6 +19,9 @@ from .drawing import Known, digests, draw, items_of, messages_of
 from .judge import judge
 from .nearness import nearness
 from .values import Audit, Drawn, Entry
+
+_FRAGMENTS: Final = re.compile("[;；]")
+"""Stand between what a summary joins of several messages."""
 
 
 def audit_digests(
@@ -91,7 +96,7 @@ def _checked(drawn: Sequence[Drawn], embedder: Embedder, batch: int) -> list[Dra
 
 
 def _parts(entry: Entry, digest: Drawn) -> Iterator[Item]:
-    """Yield what of an entry is checked for itself: a statement, or each sentence of a summary."""
+    """Yield what of an entry is checked for itself: a statement, or each fragment of a summary."""
     sources = tuple(_said(entry.sources))
     around = tuple(_said([message for one in digest.entries for message in one.sources]))
     if entry.record.kind != "summary":
@@ -101,7 +106,8 @@ def _parts(entry: Entry, digest: Drawn) -> Iterator[Item]:
     for line in entry.record.text.splitlines():
         speaker, colon, rest = line.partition(": ")
         for sentence in sentences(rest if colon and speaker in speakers else line):
-            yield Item(sentence, sources, None, around)
+            for fragment in filter(None, map(str.strip, _FRAGMENTS.split(sentence))):
+                yield Item(fragment, sources, None, around)
 
 
 def _said(messages: Sequence[Message]) -> list[Utterance]:

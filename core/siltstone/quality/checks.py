@@ -30,7 +30,10 @@ SUPPORTED: Final = 0.4
 """An item of a smaller score is unsupported."""
 _DAY: Final = timedelta(days=1)
 _ENDS: Final = ".,;:!?。，；：！？…~～ "
-_BEGINNING: Final = r"(?:^|[^\w\s]\s*|(?<=[\u4e00-\u9fff])\s+|\b(?:and|but|so|because) )"
+_BEGINNING: Final = (
+    r"(?:^|[^\w\s]\s*|(?<=[\u4e00-\u9fff])\s+|\b(?:and|but|so|because|by the way|btw|anyway) "
+    r"|对了|不过|其实|反正|而且|但是|所以|因为)"
+)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..lifecycle.jobs import jobs
+from ..lifecycle.jobs import KIND, jobs
 from ..lifecycle.reviews import review_id
+from ..lifecycle.spans import hashed
 from ..lifecycle.work import REVISED
 from ..protocols import Store, Where
 from ..records import Message, Record, is_derived
@@ -32,7 +33,11 @@ def digests(store: Store, user_id: str) -> dict[str, Known]:
             id = review_id(record.session_id, record.source_ids)
             found[id] = Known(id, record.session_id, record.source_ids, record)
     for job in jobs(store, user_id):
-        if job.covers and job.source_ids:
+        if (
+            job.covers
+            and job.source_ids
+            and job.id == hashed(KIND, job.session_id, job.source_ids[0], job.source_ids[-1])
+        ):
             id = review_id(job.session_id, job.source_ids)
             found.setdefault(id, Known(id, job.session_id, job.source_ids))
     return found
