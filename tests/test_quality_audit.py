@@ -415,6 +415,19 @@ def test_a_judge_is_one_more_column(opened: Open) -> None:
     assert "没说过" in Page(render(drawn)).text()
 
 
+def test_a_judge_sees_nothing_sensitive(tmp_path: Path) -> None:
+    """What ``Settings.sensitive`` keeps from models outside the process is not in what the judge is asked, either."""
+    settings = Settings(embed_wait=5.0, sensitive=["email"])
+    clock = FrozenClock("2024-05-08T13:00:00+00:00")
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), clock=clock, settings=settings) as memory:
+        tell(memory, ["I live in Lisbon, write to alice@example.org.", "Noted."])
+        model = ScriptedChatModel(['{"verdicts": [{"item": "i1", "supported": true}]}'])
+        audit(memory, sample=1.0, judge=model)
+    (call,) = model.calls
+    assert "Lisbon" in call.messages[1].content
+    assert not any("alice@example.org" in message.content for message in call.messages)
+
+
 def test_a_judge_that_fails_is_said(opened: Open) -> None:
     """A digest that the model did not judge has its checks, and says why."""
     memory = opened(summarizer=Inventing())
