@@ -12,7 +12,9 @@ from typing import Final
 
 import orjson
 
+from .files import notes
 from .files.frames import Frame
+from .files.notes import Embedded, Finished, Removal
 
 _LEAST: Final = 1 << 20
 """Dead bytes for which a segment is not yet written anew."""
@@ -38,18 +40,18 @@ def revised(frames: Iterable[Frame], items: Set[int], outdated: Set[int]) -> dic
         last = found.number
         if not last or last in items:
             continue
-        note = orjson.loads(found.document)
-        if "x" in note:
+        note = notes.unpack(orjson.loads(found.document))
+        if isinstance(note, Removal):
             removals.append(last)
-            refused.update(dict.fromkeys(note["h"]))
-        elif "y" in note:
-            finished[last] = note["y"]
-        elif "g" in note:
+            refused.update(dict.fromkeys(note.hashes))
+        elif isinstance(note, Finished):
+            finished[last] = note.removal
+        elif isinstance(note, Embedded):
             changes[last] = None
     changes |= {number: None for number, removal in finished.items() if removal in removals}
     changes |= dict.fromkeys(removals)
     if refused:
-        changes[removals[-1]] = orjson.dumps({"x": [], "h": list(refused)})
+        changes[removals[-1]] = notes.pack(Removal(hashes=list(refused)))
     if changes.get(last, b"") is None:
         del changes[last]
     return changes

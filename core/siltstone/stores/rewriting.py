@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from . import compaction
 from .encryption.cipher import Cipher, Keys
 from .files import cache
 from .files.log import Log, Segment
+from .files.notes import Embedded, Note
 from .files.vectorfile import VectorFile
 from .table.rows import ALIVE
 from .table.table import Table
@@ -63,7 +64,7 @@ class Rewriting(ABC):
         """Hold the user's lock, with everything read that others wrote, and nothing left half done."""
 
     @abstractmethod
-    def _note(self, note: Mapping[str, Any]) -> None:
+    def _note(self, note: Note) -> None:
         """Write a note whose loss costs nothing, and let readers see what it stands for."""
 
     @abstractmethod
@@ -183,7 +184,7 @@ class Rewriting(ABC):
                 live = np.flatnonzero(file.segment_of(self._live_slots()) == segment)[:_AT_ONCE]
                 if not len(live):
                     file.sync()
-                    self._note({"g": 0})  # others append elsewhere from now on, too
+                    self._note(Embedded(0))  # others append elsewhere from now on, too
                     with self._step:
                         slots = self.table.rows["slot"][: self.table.rows.count]
                         slots[file.segment_of(slots) == segment] = -1
@@ -202,7 +203,7 @@ class Rewriting(ABC):
         with self._step:
             rows["slot"][live] = slots
             self._rewrites += 1
-        self._note({"g": len(live)})
+        self._note(Embedded(len(live)))
 
     def _reindex(self) -> None:
         """Index live vectors alone, where dead ones are most of a small index; a large one waits for the next open."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import orjson
@@ -17,12 +17,13 @@ from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal, Stored
 from ..text import tokenize
-from .files import auditfile, cache, disk, layout
+from .files import auditfile, cache, disk, layout, notes
 from .files.auditfile import Deed
 from .files.codec import decode
 from .files.frames import Frame
 from .files.lock import FileLock
 from .files.log import Log, Vanished
+from .files.notes import Embedded, Finished, Note, Removal
 from .files.vectorfile import VectorFile, VectorRows, drop_older, listed
 from .maintenance import quarantine
 from .maintenance.bereft import GONE, is_bereft
@@ -43,12 +44,11 @@ _PAUSE: Final = 30.0
 
 
 @dataclass(frozen=True)
-class Removal:
-    """A removal whose words are still in files: numbers of frames, segments to rewrite, and its own frame."""
+class Unfinished:
+    """A removal whose words are still in files: its note, and the segments to rewrite."""
 
-    numbers: list[int]
+    note: Removal
     segments: set[int]
-    note: Mapping[str, Any]
 
 
 class UserStore(Rewriting):
@@ -95,7 +95,7 @@ class UserStore(Rewriting):
         self.table = Table(self.user_id, _reader(log, self.user_id), self._step, history=rules.history)
         self._vectors: VectorFile | None = None
         self._early: list[VectorRows] = []
-        self._unfinished: dict[int, Removal] = {}
+        self._unfinished: dict[int, Unfinished] = {}
         self._remarks: dict[str, str] = {}  # what the user is to know, the last of each cause
         self._not_before = 0.0  # when reads may clear up again
         self._rewrites = 0  # a picture of the table taken before one is out of date
@@ -202,31 +202,34 @@ class UserStore(Rewriting):
                     continue
             self._enter(items)
             items = []
-            if "x" in document:
-                self._hide(found.number, document)
-            elif "y" in document:
-                self._unfinished.pop(document["y"], None)
-            self._waste_note(place, document)
+            note = notes.unpack(document)
+            if isinstance(note, Removal):
+                self._hide(found.number, note)
+            elif isinstance(note, Finished):
+                self._unfinished.pop(note.removal, None)
+            self._waste_note(place, note)
         self._enter(items)
 
     def _enter(self, items: Sequence[Item]) -> None:
         for row in self.table.add(items):
             self._log.waste(int(self.table.rows["place"][row]))
 
-    def _waste_note(self, place: int, note: Mapping[str, Any]) -> None:
+    def _waste_note(self, place: int, note: Note | None) -> None:
         """Count a note as dead weight, which it is once read and finished; the hashes in it stay."""
-        if "next" not in note and "i" not in note:
-            self._log.waste(place, keep=sum(len(hashed) + 3 for hashed in note.get("h", ())))
+        if isinstance(note, Removal):
+            self._log.waste(place, keep=sum(len(hashed) + 3 for hashed in note.hashes))
+        elif isinstance(note, Finished | Embedded):
+            self._log.waste(place)
 
-    def _hide(self, number: int, note: Mapping[str, Any]) -> None:
-        removed: list[int] = note["x"]
+    def _hide(self, number: int, note: Removal) -> None:
+        removed = note.numbers
         places = self.table.rows["place"]
         segments = {int(places[row]) >> 32 for row in self.table.rows_of(removed) if row >= 0 and places[row] >= 0}
         self._rewrites += 1
         self.table.remove(removed)
-        self.table.refused.update(note["h"])
+        self.table.refused.update(note.hashes)
         if removed:  # what is unreadable may hold the words too
-            self._unfinished[number] = Removal(removed, segments | self._log.damaged(), note)
+            self._unfinished[number] = Unfinished(note, segments | self._log.damaged())
 
     def _attach_news(self) -> None:
         self._find_vectors()
@@ -367,11 +370,11 @@ class UserStore(Rewriting):
             file.sync()
         with self._step:
             self.table.attach(np.array(rows, np.int32), slots, halves)
-        self._note({"g": len(rows)})
+        self._note(Embedded(len(rows)))
 
-    def _note(self, note: Mapping[str, Any]) -> None:
+    def _note(self, note: Note) -> None:
         """Write a note whose loss costs nothing, and let readers see what it stands for."""
-        (place,) = self._log.append([orjson.dumps(note)], sync=False)
+        (place,) = self._log.append([notes.pack(note)], sync=False)
         self._waste_note(place, note)
         with self._step:
             self._publish()
@@ -405,13 +408,11 @@ class UserStore(Rewriting):
             return len(known)
 
     def _note_removal(
-        self, numbers: list[int], hashes: list[str], ids: Sequence[str] = ()
-    ) -> tuple[int, Mapping[str, Any]]:
+        self, numbers: Sequence[int], hashes: Sequence[str], ids: Sequence[str] = ()
+    ) -> tuple[int, Removal]:
         number = self._log.next_number
-        note: dict[str, Any] = {"x": numbers, "h": hashes}
-        if ids:
-            note |= {"ids": ids, "t": time.time_ns() // 1_000}
-        (place,) = self._log.append([orjson.dumps(note)])
+        note = Removal(numbers, hashes, ids, time.time_ns() // 1_000 if ids else None)
+        (place,) = self._log.append([notes.pack(note)])
         self._waste_note(place, note)
         with self._step:
             self._hide(number, note)
@@ -427,24 +428,24 @@ class UserStore(Rewriting):
         self._kept = 0
         for number, removal in list(self._unfinished.items()):
             if self._vectors is not None:
-                self._vectors.erase(np.array(removal.numbers, np.int64))
+                self._vectors.erase(np.array(removal.note.numbers, np.int64))
             for segment in sorted(removal.segments & set(self._log.segments)):
-                fresh, places = self._log.rewrite(segment, set(removal.numbers))
+                fresh, places = self._log.rewrite(segment, set(removal.note.numbers))
                 self._move(fresh, places)
             self._audit(number, removal.note)
-            self._note({"y": number})
+            self._note(Finished(number))
             del self._unfinished[number]
         disk.unlink(self._marker)
 
-    def _audit(self, number: int, note: Mapping[str, Any]) -> None:
+    def _audit(self, number: int, note: Removal) -> None:
         deed = Deed(
             "forget",
-            note.get("t") or time.time_ns() // 1_000,
+            note.at or time.time_ns() // 1_000,
             self.user_id,
-            tuple(note.get("ids", ())),
-            tuple(note["h"]),
-            {"items": len(note.get("ids", ())), "versions": len(note["x"])},
-            auditfile.key_of(os.path.basename(self.folder), self._log.born, number, note.get("t")),
+            tuple(note.ids),
+            tuple(note.hashes),
+            {"items": len(note.ids), "versions": len(note.numbers)},
+            auditfile.key_of(os.path.basename(self.folder), self._log.born, number, note.at),
         )
         rules = self._rules
         auditfile.append_locked(rules.root, [deed], rules.keys, durable=rules.durable, timeout=rules.lock_timeout)

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from ...errors import BackendUnavailableError, StoreCorruptedError
 from ..files import disk, twofold
+from ..files.layout import segment_numbers
 from ..files.lock import FileLock
 from ..files.storefile import KEYS as FOLDER
 from . import destroyed, masterkey
@@ -311,10 +312,7 @@ def _seen(path: str) -> tuple[int, ...] | None:
 
 
 def _has_documents(folder: str) -> bool:
-    try:
-        return any(name.startswith("docs.") for name in disk.names(folder))
-    except FileNotFoundError:
-        return False
+    return bool(segment_numbers(folder))
 
 
 def _bound(id: str, name: str) -> bytes:

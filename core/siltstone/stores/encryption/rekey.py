@@ -14,6 +14,7 @@ from ...protocols import Progress
 from ...reports import RekeyReport
 from ..files import auditfile, disk, storefile
 from ..files.auditfile import Deed
+from ..files.layout import segment_name, segment_numbers
 from ..files.lock import FileLock
 from ..files.log import read_user
 from ..folder import FolderStore
@@ -102,7 +103,7 @@ def _move(store: FolderStore, keys: KeyFolder, folder: str, timeout: float) -> b
         return store.reseal(user_id)
     if not disk.exists(folder):
         return False
-    if any(name.startswith("docs.") and disk.status(os.path.join(folder, name)).st_size for name in disk.names(folder)):
+    if any(disk.size(os.path.join(folder, segment_name(number))) for number in segment_numbers(folder)):
         raise StoreCorruptedError(
             f"{folder}: whose it is cannot be read; they and the store keep the old key, and nothing is lost: "
             f"siltstone verify --repair --store {store.location}, then rekey again"

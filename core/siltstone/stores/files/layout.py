@@ -1,8 +1,9 @@
-"""Where things lie in a store; the drawing is in ``folder``."""
+"""Where things lie in a store, and what its files are called; the drawing is in ``folder``."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +17,26 @@ UNFINISHED: Final = "unfinished"
 """Folder that names the users whose removals are under way."""
 QUARANTINE: Final = "quarantine"
 """Folder of damaged pieces that a repair took out."""
+
+
+_SEGMENT: Final = re.compile(r"docs\.(\d{6})\.jsonl")
+
+
+def segment_name(number: int) -> str:
+    """Return the name of a segment of documents."""
+    return f"docs.{number:06d}.jsonl"
+
+
+def segment_number(name: str) -> int | None:
+    """Return the number of a segment of documents, ``None`` where a file is none."""
+    found = _SEGMENT.fullmatch(name)
+    return None if found is None else int(found[1])
+
+
+def segment_numbers(folder: str) -> list[int]:
+    """Return the numbers of the segments in a user's folder, ascending; none where there is no folder."""
+    numbers = map(segment_number, disk.names(folder, missing_ok=True))
+    return sorted(number for number in numbers if number is not None)
 
 
 def user_folders(root: str) -> Iterator[str]:

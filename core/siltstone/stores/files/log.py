@@ -7,7 +7,6 @@ all segments. Only the last segment grows; its successor is announced in its las
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,11 +16,12 @@ import orjson
 
 from ...errors import SiltstoneError, StoreCorruptedError
 from ..encryption.cipher import PLAIN, Cipher
-from . import disk
+from . import disk, notes
 from .disk import File
 from .frames import HEAD, Damage, Frame, frame, is_unfinished, parse, scan, size_of
+from .layout import segment_name, segment_numbers
+from .notes import Successor
 
-_NAME: Final = re.compile(r"docs\.(\d{6})\.jsonl")
 _TAIL: Final = 64
 """Bytes before the end of what was read by which a log is known again."""
 _FIRST_READ: Final = 1_024
@@ -112,7 +112,7 @@ class Log:
     def resume(self, state: Mapping[str, Any]) -> bool:
         """Go on from a state, without reading what lies before it; false if these are not the same files."""
         found: dict[int, Segment] = {}
-        newest = max(_numbers(self._folder), default=0)
+        newest = max(segment_numbers(self._folder), default=0)
         for number, end, sealed, ragged, passes in state["segments"]:
             try:
                 segment = self._open(number)
@@ -140,7 +140,7 @@ class Log:
     def changed(self) -> bool:
         """Return whether there may be something to read: one system call."""
         if not self._segments:
-            return disk.exists(self._path(1)) or bool(_numbers(self._folder))
+            return disk.exists(self._path(1)) or bool(segment_numbers(self._folder))
         last = self._last
         try:
             found = disk.status(last.file.path)
@@ -155,7 +155,7 @@ class Log:
     def read(self) -> Iterator[News]:
         """Yield what has been committed since the last read, segment by segment."""
         known = self.next_number
-        numbers = _numbers(self._folder)
+        numbers = segment_numbers(self._folder)
         for number in numbers:
             segment = self._segments.get(number)
             if segment is not None:
@@ -197,7 +197,7 @@ class Log:
                     else:
                         news.frames.append((place, found))
                         self.next_number = max(self.next_number, found.number + 1)
-                        if found.document.startswith(b'{"next":'):
+                        if notes.is_successor(found.document):
                             segment.sealed = True
                 pending = []
         self.torn = self.torn or bool(pending)
@@ -302,7 +302,7 @@ class Log:
         """Announce and create the next segment."""
         number = 1 if last is None else last.number + 1
         if last is not None and not last.sealed:
-            self.append([orjson.dumps({"next": number})], sync=False)
+            self.append([notes.pack(Successor(number))], sync=False)
             last.sealed = True
         self.fresh_segment = False
         file = File(self._path(number), write=True, create=True)
@@ -436,7 +436,7 @@ class Log:
         return Segment(number, file, file.inode)
 
     def _path(self, number: int) -> str:
-        return os.path.join(self._folder, f"docs.{number:06d}.jsonl")
+        return os.path.join(self._folder, segment_name(number))
 
 
 @dataclass(frozen=True)
@@ -449,8 +449,8 @@ class Header:
 
 def read_header(folder: str, cipher: Cipher = PLAIN) -> Header | None:
     """Return what a user's folder names, from the first segment whose head checks."""
-    for number in _numbers(folder):
-        found = parse(File(os.path.join(folder, f"docs.{number:06d}.jsonl")).read(0, 1 << 16), cipher=cipher)
+    for number in segment_numbers(folder):
+        found = parse(File(os.path.join(folder, segment_name(number))).read(0, 1 << 16), cipher=cipher)
         if found is not None and not found.number:
             document = orjson.loads(found.document)
             return Header(str(document["user"]), str(document["born"]))
@@ -481,15 +481,7 @@ def refused_in(folder: str, user_id: str, cipher: Cipher = PLAIN) -> tuple[set[s
     log = Log(folder, user_id, durable=False, writable=False, segment_size=0, cipher=cipher)
     for news in log.read():
         for _, found in news.frames:
-            documents += found.document.startswith(b'{"i":')
-            if found.document.startswith(b'{"x":'):
+            documents += notes.is_item(found.document)
+            if notes.is_removal(found.document):
                 hashes.update(orjson.loads(found.document)["h"])
     return hashes, documents
-
-
-def _numbers(folder: str) -> list[int]:
-    try:
-        names = disk.names(folder)
-    except FileNotFoundError:
-        return []
-    return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))

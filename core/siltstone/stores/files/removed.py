@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-import orjson
-
 from ..encryption.cipher import Cipher
-from . import disk
+from . import disk, notes
 from .disk import File
 from .frames import Frame, frame, scan
+from .layout import segment_number
+from .notes import Removal
 
 _KEPT = ("KEY", "LOCK")
 
@@ -22,7 +22,7 @@ def shrink(folder: str, cipher: Cipher, hashes: Sequence[str] = ()) -> None:
     """
     logs = []
     for name in sorted(disk.names(folder)):
-        if name.startswith("docs.") and name.endswith(".jsonl"):
+        if segment_number(name) is not None:
             logs.append(os.path.join(folder, name))
         elif name not in _KEPT:
             disk.unlink(os.path.join(folder, name))
@@ -34,11 +34,11 @@ def shrink(folder: str, cipher: Cipher, hashes: Sequence[str] = ()) -> None:
         for piece in scan(data, cipher=cipher):
             if isinstance(piece, Frame):
                 number = max(number, piece.number)
-                if not piece.number or piece.document.startswith(b'{"x":'):
+                if not piece.number or notes.is_removal(piece.document):
                     end = _moved(file, data[piece.start : piece.end], piece.start, end)
         if hashes and path == logs[-1]:
             cipher.ready()
-            note = cipher.seal_document(number + 1, orjson.dumps({"x": [], "h": list(hashes)}))
+            note = cipher.seal_document(number + 1, notes.pack(Removal(hashes=hashes)))
             end = _moved(file, frame(number + 1, note, True), len(data), end)
         file.sync()
         file.truncate(end)

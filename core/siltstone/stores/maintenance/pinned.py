@@ -10,9 +10,10 @@ from typing import Final
 
 from ..files import disk
 from ..files.disk import File
+from ..files.layout import segment_number
 
-_TRUTH: Final = re.compile(r"docs\.\d{6}\.jsonl|vectors\.\d{4}x\d+\.\d{6}\.f16|KEY")
-_DOCUMENTS: Final = re.compile(r"docs\.\d{6}\.jsonl")
+_BESIDE: Final = re.compile(r"vectors\.\d{4}x\d+\.\d{6}\.f16|KEY")
+"""What cannot be made anew, beside documents."""
 _PIECE: Final = 4 << 20
 
 
@@ -31,7 +32,12 @@ class Pinned:
     @property
     def is_documents(self) -> bool:
         """Whether the file is a segment of documents."""
-        return _DOCUMENTS.fullmatch(self.name) is not None
+        return self.segment is not None
+
+    @property
+    def segment(self) -> int | None:
+        """Which segment of documents the file is."""
+        return segment_number(self.name)
 
     def read(self) -> bytes:
         """Return all of it."""
@@ -53,4 +59,8 @@ def pin(path: str) -> Pinned:
 
 def pin_user(folder: str) -> list[Pinned]:
     """Return the files of a user that cannot be made anew from others, by name; the user's lock must be held."""
-    return [pin(os.path.join(folder, name)) for name in disk.names(folder) if _TRUTH.fullmatch(name)]
+    return [pin(os.path.join(folder, name)) for name in disk.names(folder) if _is_truth(name)]
+
+
+def _is_truth(name: str) -> bool:
+    return segment_number(name) is not None or _BESIDE.fullmatch(name) is not None

@@ -19,12 +19,13 @@ import orjson
 from ...errors import StoreCorruptedError
 from ...protocols import Progress
 from ..encryption.cipher import Keys
-from ..files import auditfile, cache, disk, storefile, twofold
+from ..files import auditfile, cache, disk, notes, storefile, twofold
 from ..files.auditfile import Deed
 from ..files.frames import Frame
-from ..files.layout import QUARANTINE, TRASH, user_folders
+from ..files.layout import QUARANTINE, TRASH, segment_number, user_folders
 from ..files.lock import FileLock
 from ..files.log import Log, Vanished
+from ..files.notes import Successor
 from ..files.storefile import StoreFile
 from ..files.vectorfile import blank, listed
 from ..folder import FolderStore
@@ -164,7 +165,7 @@ def _mend_documents(log: Log, known: Documents, refused: set[str]) -> None:
         return  # files of two lives, or of two users: which of them belong here, is not ours to say
     log.repair()
     drop = {segment: known.bad.get(segment, set()) | known.removed for segment in log.segments}
-    damaged = {int(name[5:11]) for name, _, _ in known.pieces}
+    damaged = {number for name, _, _ in known.pieces if (number := segment_number(name)) is not None}
     for segment in sorted((damaged | known.headless | set(known.bad)).intersection(log.segments)):
         log.install(log.rewrite(segment, drop[segment])[0])
     if known.removed:
@@ -188,8 +189,8 @@ def _mend_order(log: Log) -> None:
 
 
 def _announcing(following: int, frames: Iterable[Frame]) -> dict[int, bytes | None]:
-    note = orjson.dumps({"next": following})
-    return {found.number: note for found in frames if found.document.startswith(b'{"next":') and found.document != note}
+    note = notes.pack(Successor(following))
+    return {found.number: note for found in frames if notes.is_successor(found.document) and found.document != note}
 
 
 def _salvaged(whole: Whole, path: str, pinned: Iterable[Pinned], candidates: Iterable[str]) -> str | None:

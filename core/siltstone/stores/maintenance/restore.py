@@ -25,7 +25,7 @@ from ..files.auditfile import Deed
 from ..files.codec import time_of
 from ..files.disk import File
 from ..files.frames import Damage, frame, parse
-from ..files.layout import QUARANTINE, USERS
+from ..files.layout import QUARANTINE, USERS, segment_number
 from ..folder import FolderStore
 from . import manifest, restored
 from .forgotten import Replay, lacking
@@ -176,7 +176,7 @@ def _copy_user(source: str, building: str, entry: Entry, keys: Keys) -> bool:
     readable = True
     for copy in entry.copies:  # KEY, which names the keys, is the first by name
         head, skip = b"", 0
-        if copy.name.startswith("docs.") and readable:
+        if segment_number(copy.name) is not None and readable:
             try:
                 head, skip = _reborn(
                     pin(os.path.join(source, copy.path)).file.read(0, _HEAD), born, keys.cipher(folder)

@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,10 @@ import orjson
 from ....protocols import Stored
 from ....reports import Finding, Severity
 from ...encryption.cipher import Cipher
+from ...files import notes
 from ...files.codec import decode
 from ...files.frames import HEAD, Damage, Frame, is_unfinished, scan
+from ...files.notes import Finished, Note, Removal, Successor
 from ...table.rows import RECORD, Row, row_of
 from ..pinned import Pinned
 from .gaps import Gaps
@@ -24,7 +26,6 @@ from .gaps import Gaps
 _HASH: Final = re.compile(r"[0-9a-f]{24}")
 _ENDING: Final = re.compile(rb"\.([0-9a-f]+) ")
 """What begins, behind its checksum, a frame that ends a commit."""
-_NOTES: Final = ("x", "y", "g", "next")
 Ints = npt.NDArray[np.int64]
 
 
@@ -96,7 +97,7 @@ class DocumentCheck:
 
     def items(self) -> Iterator[Item]:
         """Yield the items that can be read; when it ends, ``found`` is whole."""
-        numbers = [int(each.name[5:11]) for each in self._segments]
+        numbers = [each.segment or 0 for each in self._segments]
         before = 0
         for pinned, number in zip(self._segments, numbers, strict=True):
             self._expect(before, number)
@@ -170,7 +171,7 @@ class DocumentCheck:
                 self._gaps.see(piece.number, item)
                 yield Item(piece.number, item, row)
             else:
-                self._note(pinned, segment, piece, document)
+                self._note(segment, piece.number, notes.unpack(document))
                 self._gaps.see(piece.number, None)
         except (ValueError, KeyError, TypeError, AttributeError):  # it checks, and yet nobody can have written it so
             self._reject(pinned, segment, piece, f"document {piece.number} is none that siltstone writes")
@@ -181,19 +182,19 @@ class DocumentCheck:
         self.found.pieces.append((pinned.name, piece.start, piece.end))
         self._tell("lost", pinned, what, "quarantines it", Damage(piece.start, piece.end, False))
 
-    def _note(self, pinned: Pinned, segment: int, piece: Frame, note: dict[str, Any]) -> None:
+    def _note(self, segment: int, number: int, note: Note | None) -> None:
         known = self.found
-        if "x" in note:
-            if any(number >= piece.number for number in note["x"]) or not all(map(_HASH.fullmatch, note["h"])):
+        if note is None:
+            raise ValueError
+        if isinstance(note, Removal):
+            if any(gone >= number for gone in note.numbers) or not all(map(_HASH.fullmatch, note.hashes)):
                 raise ValueError
-            known.refused.update(note["h"])
-            known.removals[piece.number] = tuple(note["x"])
-        elif "y" in note:
-            known.finished.add(note["y"])
-        elif "next" in note:
-            known.announced[segment] = note["next"]
-        elif not any(key in note for key in _NOTES):
-            raise KeyError
+            known.refused.update(note.hashes)
+            known.removals[number] = tuple(note.numbers)
+        elif isinstance(note, Finished):
+            known.finished.add(note.removal)
+        elif isinstance(note, Successor):
+            known.announced[segment] = note.segment
 
     def _expect(self, number: int, following: int | None) -> None:
         """Compare the segment that comes behind another one (``None``: none does) with the one announced there."""
