@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
+import orjson
+
 from ..errors import StoreCorruptedError
-from .encryption.cipher import Keys
-from .files import auditfile, disk, layout
+from .encryption.cipher import Cipher, Keys
+from .files import auditfile, disk, layout, notes
 from .files.auditfile import Deed
-from .files.log import Vanished, read_header, refused_in
+from .files.headers import read_header
+from .files.log import Log
+from .files.segments import Vanished
 
 
 def erasure(folder: str, keys: Keys, user_id: str | None = None) -> Deed | None:
@@ -25,7 +29,7 @@ def erasure(folder: str, keys: Keys, user_id: str | None = None) -> Deed | None:
         user_id = header.user_id if header is not None else user_id
         if user_id is None:
             return None
-        refused, documents = refused_in(folder, user_id, cipher)
+        refused, documents = _refused_in(folder, user_id, cipher)
     except (Vanished, FileNotFoundError):
         return None
     except StoreCorruptedError:  # its key is gone
@@ -52,5 +56,21 @@ def refused_there(root: str, user_folder: str, user_id: str, keys: Keys) -> set[
         if name.startswith(mine):
             folder = os.path.join(trash, name)
             with suppress(Vanished, FileNotFoundError, StoreCorruptedError):  # what is gone has gone over before
-                refused |= refused_in(folder, user_id, keys.cipher(folder, removed=True))[0]
+                refused |= _refused_in(folder, user_id, keys.cipher(folder, removed=True))[0]
     return refused
+
+
+def _refused_in(folder: str, user_id: str, cipher: Cipher) -> tuple[set[str], int]:
+    """Return the hashes of what a user's folder refuses, as far as it can be read, and its number of documents.
+
+    Nothing is written.
+    """
+    hashes: set[str] = set()
+    documents = 0
+    log = Log(folder, user_id, durable=False, writable=False, segment_size=0, cipher=cipher)
+    for news in log.read():
+        for _, found in news.frames:
+            documents += notes.is_item(found.document)
+            if notes.is_removal(found.document):
+                hashes.update(orjson.loads(found.document)["h"])
+    return hashes, documents

@@ -48,14 +48,16 @@ from .encryption.cipher import Keys
 from .erasure import erasure, refused_there
 from .files import auditfile, disk, layout, mounts, removed, storefile, usagefile
 from .files.auditfile import Deed
+from .files.headers import misplaced, read_user
 from .files.lock import LOCK_TIMEOUT, FileLock
-from .files.log import Vanished, misplaced, read_user
+from .files.segments import Vanished
 from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
 from .maintenance import quarantine, restored
 from .migrations.run import migrate
+from .prepare import prepare
 from .reading import ReadingStore, check_user_id, same_space, stats_of
-from .rewriting import Rules
+from .rules import Rules
 from .table.plan import Refusals, refused_of
 from .table.table import HISTORY, Table
 from .user import UserStore
@@ -111,7 +113,7 @@ class FolderStore(ReadingStore):
         if not read_only:
             mounts.check(self._root)
         if keys is None:
-            keys = _prepare(self._root, key, create=create and not read_only, timeout=lock_timeout)
+            keys = prepare(self._root, key, create=create and not read_only, timeout=lock_timeout)
         self._keys = keys
         self._rules = Rules(
             self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
@@ -565,31 +567,6 @@ class FolderStore(ReadingStore):
         self._guard = Lock()
         self._users = OrderedDict()
         self._keeper = None
-
-
-def _prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float) -> Keys:
-    """Make sure that ``root`` is a store, and return its keys."""
-    if disk.exists(root) and not disk.is_folder(root):
-        raise ConfigurationError(f"{root} is a file: a store is a folder")
-    if storefile.exists(root):
-        return storefile.unlock(root, key, lock_timeout=timeout)
-    occupied = disk.is_folder(root) and any(
-        name not in ("LOCK", storefile.KEYS) and not name.startswith("STORE.") for name in disk.names(root)
-    )
-    if occupied and storefile.exists(root):
-        return storefile.unlock(root, key, lock_timeout=timeout)  # another process made it between the two looks
-    if occupied:
-        raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")
-    if not create:
-        raise NotFoundError(f"there is no store in {root}")
-    storefile.check_new(root, key)
-    disk.make_folder(root)
-    with FileLock(os.path.join(root, "LOCK")).held(timeout):
-        if storefile.exists(root):
-            return storefile.unlock(root, key, lock_timeout=timeout)
-        keys = storefile.create(root, StoreFile(secrets.token_bytes(16)), key, lock_timeout=timeout)
-        auditfile.append(root, [], keys)
-        return keys
 
 
 def _after_fork() -> None:

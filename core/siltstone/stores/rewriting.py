@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from threading import RLock
 from typing import Final
 
@@ -16,34 +15,18 @@ import numpy.typing as npt
 from ..errors import StoreCorruptedError
 from ..index.vectors import FLAT_LIMIT, Rows
 from . import compaction
-from .encryption.cipher import Cipher, Keys
+from .encryption.cipher import Cipher
 from .files import cache
-from .files.log import Log, Segment
+from .files.log import Log
 from .files.notes import Embedded, Note
+from .files.segments import Segment
 from .files.vectorfile import VectorFile
+from .rules import Rules
 from .table.rows import ALIVE
 from .table.table import Table
 
 _AT_ONCE: Final = 4_096
 """Vectors copied while writers wait."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How a store writes.
-
-    ``root`` is where, ``durable`` whether synced, ``writable`` whether at all; ``lock_timeout`` in seconds;
-    ``segment_size`` in bytes; ``history`` is how many earlier versions of an item are kept;
-    ``keys`` are the store's.
-    """
-
-    root: str
-    durable: bool
-    writable: bool
-    lock_timeout: float
-    segment_size: int
-    history: int
-    keys: Keys
 
 
 class Rewriting(ABC):

@@ -22,13 +22,15 @@ from .files.auditfile import Deed
 from .files.codec import decode
 from .files.frames import Frame
 from .files.lock import FileLock
-from .files.log import Log, Vanished
+from .files.log import Log
 from .files.notes import Embedded, Finished, Note, Removal
+from .files.segments import Vanished
 from .files.vectorfile import VectorFile, VectorRows, drop_older, listed
 from .maintenance import quarantine
 from .maintenance.bereft import GONE, is_bereft
 from .maintenance.pinned import pin_user
-from .rewriting import Rewriting, Rules
+from .rewriting import Rewriting
+from .rules import Rules
 from .table import snapshot
 from .table.plan import Planned, Refusals, plan
 from .table.rows import ALIVE, Item, row_of

@@ -14,9 +14,9 @@ from ...protocols import Progress
 from ...reports import RekeyReport
 from ..files import auditfile, disk, storefile
 from ..files.auditfile import Deed
+from ..files.headers import read_user
 from ..files.layout import segment_name, segment_numbers
 from ..files.lock import FileLock
-from ..files.log import read_user
 from ..folder import FolderStore
 from .keys import KeyFolder
 

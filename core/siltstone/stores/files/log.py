@@ -9,66 +9,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 
-from ...errors import SiltstoneError, StoreCorruptedError
+from ...errors import SiltstoneError
 from ..encryption.cipher import PLAIN, Cipher
 from . import disk, notes
 from .disk import File
 from .frames import HEAD, Damage, Frame, frame, is_unfinished, parse, scan, size_of
+from .headers import misplaced
 from .layout import segment_name, segment_numbers
 from .notes import Successor
+from .segments import Draft, News, Segment, Vanished
 
 _TAIL: Final = 64
 """Bytes before the end of what was read by which a log is known again."""
 _FIRST_READ: Final = 1_024
 """Bytes read at once for one document; most fit."""
-
-
-class Vanished(Exception):
-    """The user's folder was removed, or the log was cut, under our feet: read it anew."""
-
-
-@dataclass
-class Segment:
-    """One file: how far its complete commits have been read.
-
-    ``sealed``: another segment follows; ``ragged``: it ends with damage that is no whole line; ``passes``: how often
-    it has been written anew.
-    """
-
-    number: int
-    file: File
-    inode: int
-    end: int = 0
-    sealed: bool = False
-    ragged: bool = False
-    passes: int = 0
-
-
-@dataclass
-class News:
-    """What a read of the log brought: new frames with their places, and frames that lie elsewhere now.
-
-    ``moved`` maps a segment that was rewritten to ``(number, place)`` of the known frames in it.
-    """
-
-    frames: list[tuple[int, Frame]] = field(default_factory=list)
-    moved: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A segment written anew in memory: which file it was, up to where it was read, the bytes, each frame's place."""
-
-    segment: int
-    inode: int
-    end: int
-    data: bytes
-    places: list[tuple[int, int]]
 
 
 class Log:
@@ -437,51 +395,3 @@ class Log:
 
     def _path(self, number: int) -> str:
         return os.path.join(self._folder, segment_name(number))
-
-
-@dataclass(frozen=True)
-class Header:
-    """What the head of a segment says: whose it is, and which life of that user's folder."""
-
-    user_id: str
-    born: str
-
-
-def read_header(folder: str, cipher: Cipher = PLAIN) -> Header | None:
-    """Return what a user's folder names, from the first segment whose head checks."""
-    for number in segment_numbers(folder):
-        found = parse(File(os.path.join(folder, segment_name(number))).read(0, 1 << 16), cipher=cipher)
-        if found is not None and not found.number:
-            document = orjson.loads(found.document)
-            return Header(str(document["user"]), str(document["born"]))
-    return None
-
-
-def read_user(folder: str, cipher: Cipher = PLAIN) -> str | None:
-    """Return the id that a user's folder names, if a head checks."""
-    header = read_header(folder, cipher)
-    return None if header is None else header.user_id
-
-
-def misplaced(folder: str) -> StoreCorruptedError:
-    """Return the error of a folder that lies in the place of another user's."""
-    return StoreCorruptedError(
-        f"{folder} holds the documents of another user; nothing was changed, and nobody is shown them: move the folder "
-        "back to its own place (siltstone verify names it)"
-    )
-
-
-def refused_in(folder: str, user_id: str, cipher: Cipher = PLAIN) -> tuple[set[str], int]:
-    """Return the hashes of what a user's folder refuses, as far as it can be read, and its number of documents.
-
-    Nothing is written.
-    """
-    hashes: set[str] = set()
-    documents = 0
-    log = Log(folder, user_id, durable=False, writable=False, segment_size=0, cipher=cipher)
-    for news in log.read():
-        for _, found in news.frames:
-            documents += notes.is_item(found.document)
-            if notes.is_removal(found.document):
-                hashes.update(orjson.loads(found.document)["h"])
-    return hashes, documents

@@ -24,8 +24,9 @@ from ..files.auditfile import Deed
 from ..files.frames import Frame
 from ..files.layout import QUARANTINE, TRASH, segment_number, user_folders
 from ..files.lock import FileLock
-from ..files.log import Log, Vanished
+from ..files.log import Log
 from ..files.notes import Successor
+from ..files.segments import Vanished
 from ..files.storefile import StoreFile
 from ..files.vectorfile import blank, listed
 from ..folder import FolderStore

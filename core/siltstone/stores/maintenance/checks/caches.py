@@ -10,7 +10,8 @@ from ....reports import Finding, Severity
 from ....text import tokenize
 from ...encryption.cipher import Cipher
 from ...files import cache, disk
-from ...files.log import Log, read_user
+from ...files.headers import read_user
+from ...files.log import Log
 from ...table import snapshot
 from ...table.rows import ALIVE
 from ...table.table import Table
