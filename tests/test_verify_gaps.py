@@ -125,6 +125,7 @@ def test_the_command_says_what_is_safe_and_what_comes_next(sh: Shell) -> None:
     """The user, what is safe, and the command to go on with: a repair, and for what it cannot bring back a backup."""
     (path,) = filled(sh.store)
     damage(path, 3)
+    assert "siltstone verify" in sh("stats", "--user", "u").err
     told = sh("verify")
     assert told.code == 3
     assert "user 'u'" in told.out
@@ -134,6 +135,7 @@ def test_the_command_says_what_is_safe_and_what_comes_next(sh: Shell) -> None:
     assert mended.code == 0
     assert f"siltstone restore DIR --store {sh.store}" in mended.err
     assert "next:" not in mended.err
+    assert "siltstone verify" not in sh("stats", "--user", "u").err
     sound = sh("verify")
     assert (sound.code, sound.err.strip()) == (0, "")
     assert sh("verify", "--json").json["findings"] == []

@@ -152,6 +152,8 @@ def stats(
         elif value not in (None, []):
             made.add_row(name.replace("_", " "), _text(value))
     show_table(made)
+    if found.health:
+        note(f"siltstone verify --store {store} says what its health is about, and what to do")
 
 
 def _text(value: object) -> str:
