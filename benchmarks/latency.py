@@ -2,8 +2,9 @@
 
     python benchmarks/latency.py [TURNS ...]
 
-Made-up turns of 16 words in sessions of 40, random vectors, questions of 12 terms, an in-memory store. Milliseconds of
-CPU of one thread, the median of 50 searches, so that a busy machine tells the same as an idle one.
+Made-up turns of 16 words in sessions of 40, random vectors, questions of 12 words, an in-memory store. Milliseconds of
+CPU of one thread: of each question the fastest of ten searches, of 50 questions the median. The ten are rounds over all
+questions, so that none finds its own rows in the processor's cache.
 """
 
 from __future__ import annotations
@@ -12,24 +13,28 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import islice, product
 
 import numpy as np
 
 from siltstone.protocols import Floats, Put, Query, Where
 from siltstone.recall import parts, rank
-from siltstone.recall.arm import DEPTH, Arm
+from siltstone.recall.arm import DEPTH
 from siltstone.recall.lexical import bm25
 from siltstone.recall.question import name_terms, read_question
+from siltstone.recall.search import search
 from siltstone.records import Message, turn_of
 from siltstone.stores.ram import RamStore
 
 NOW = datetime(2024, 6, 12, tzinfo=timezone.utc)
-SEARCHES = 50
+QUESTIONS = 50
+ROUNDS = 10
 WORDS = 20_000
-Timer = Callable[[str], AbstractContextManager[None]]
+SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnprstvz" for vowel in "aeiou"]
 
 
 def main() -> None:
@@ -44,29 +49,34 @@ def main() -> None:
 def measure(size: int) -> dict[str, float]:
     """Return the milliseconds of each part, by name, over a store of so many turns."""
     rng, numbers = random.Random(1), np.random.default_rng(1)
-    words = [f"w{n}" for n in range(WORDS)]
+    words = list(map("".join, islice(product(SYLLABLES, repeat=3), WORDS)))
     odds = [1 / (n + 5) for n in range(WORDS)]
     store = RamStore()
     for start in range(0, size, 500):
         vectors = numbers.standard_normal((500, 384)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         store.commit("u", [_put(start + n, rng.choices(words, odds, k=16), vectors[n]) for n in range(500)])
-    spent: dict[str, list[float]] = {}
+    asked = [(" ".join(rng.choices(words, odds, k=12)), numbers.standard_normal(384)) for _ in range(QUESTIONS)]
+    fastest = {}
+    for _ in range(ROUNDS):
+        for n, (text, vector) in enumerate(asked):
+            for part, ms in _search(store, text, vector).items():
+                fastest[part, n] = min(ms, fastest.get((part, n), ms))
+    parts = dict.fromkeys(part for part, _ in fastest)
+    return {part: statistics.median(fastest[part, n] for n in range(QUESTIONS)) for part in parts}
+
+
+def _search(store: RamStore, text: str, vector: Floats) -> dict[str, float]:
+    """Return the milliseconds of each part of one search, and of a whole one."""
+    vector = (vector / np.linalg.norm(vector)).astype(np.float32)
+    spent: dict[str, float] = {}
 
     @contextmanager
     def timed(part: str) -> Iterator[None]:
         began = time.thread_time()
         yield
-        spent.setdefault(part, []).append(1000 * (time.thread_time() - began))
+        spent[part] = 1000 * (time.thread_time() - began)
 
-    for _ in range(SEARCHES):
-        _search(store, " ".join(rng.choices(words, odds, k=12)), numbers.standard_normal(384), timed)
-    found = {part: statistics.median(times) for part, times in spent.items()}
-    return {**found, "all": sum(found.values())}
-
-
-def _search(store: RamStore, text: str, vector: Floats, timed: Timer) -> None:
-    vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     with timed("reading the question"):
         question = read_question(text, NOW)
     with timed("store: postings, vectors, columns"):
@@ -74,22 +84,28 @@ def _search(store: RamStore, text: str, vector: Floats, timed: Timer) -> None:
     with timed("BM25 of turns and windows"):
         lexical = bm25(found, rank._term_weights(question, name_terms(found.speakers)))
     with timed("arms"):
-        arms = parts.Arms(
-            lexical,
-            turn=Arm(lexical.turn, found.eligible, sparse=True),
-            window=Arm(lexical.window, found.eligible, sparse=True),
-            dense=Arm(found.dense, found.eligible, sparse=False),
-        )
-        rows = np.unique(np.concatenate([arm.pool(DEPTH) for arm in (arms.turn, arms.window, arms.dense)]))
+        arms = rank._arms(found, lexical)
+        rows = rank._pooled(arms, DEPTH)
     with timed("parts of the score"):
         parts.evidence(found, question, arms, rows)
         parts.form(found, question, arms, rows)
         parts.standing(found, question, NOW, rows)
     ranking = rank.rank(found, question, NOW)
     with timed("collapsing equal texts"):
-        rank._collapse(found, rows, 0)
+        rank._collapse(found, ranking.rows, 0)
     with timed("ten records"):
         store.resolve("u", found.keys[ranking.rows[:10]].tolist())
+    with timed("a whole search"):
+        search(store, _Known(vector), "u", text, now=NOW)
+    return spent
+
+
+@dataclass(frozen=True)
+class _Known:
+    vector: Floats
+
+    def embed_query(self, text: str) -> Floats:
+        return self.vector
 
 
 def _put(n: int, words: list[str], vector: Floats) -> Put:

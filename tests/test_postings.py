@@ -31,6 +31,11 @@ def test_all_rows_are_found_through_seals(counts: list[dict[str, int]], seals: s
     for term in "abcdefg深圳x":
         found, held = snapshot.find(term, limit)
         assert (found.tolist(), held.tolist()) == expected(counts, term, limit)
+    found, held, sizes = snapshot.find_all(["b", "x", "深圳"])
+    wanted = [expected(counts, term, len(counts)) for term in ("b", "x", "深圳")]
+    assert found.tolist() == [row for rows, _ in wanted for row in rows]
+    assert held.tolist() == [count for _, counted in wanted for count in counted]
+    assert sizes.tolist() == [len(rows) for rows, _ in wanted]
 
 
 @given(rows, st.sets(st.integers(0, 29)), st.sets(st.integers(0, 29)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import random
 from collections import Counter
 from datetime import datetime, timedelta, timezone
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Where
 from siltstone.recall.arm import DEPTH, Arm
-from siltstone.recall.lexical import K1, B, bm25
+from siltstone.recall.lexical import K1, NEAR, B, bm25
 from siltstone.recall.parts import closeness
 from siltstone.recall.question import read_question
 from siltstone.recall.rank import rank
@@ -94,6 +95,19 @@ def _bm25(
         norm = K1 * (1 - B + B * sum(text.values()) / mean)
         score += weight * idf * text[term] * (K1 + 1) / (text[term] + norm)
     return score
+
+
+def test_the_best_windows_are_found_among_many_matches() -> None:
+    """Of more matches than windows are scored for, those with the best sums around them are, as if all were tried."""
+    chance = random.Random(1)
+    lines = [(f"s{n // 30}", " ".join(chance.choices(WORDS[:4], (8, 4, 2, 1), k=4))) for n in range(3 * NEAR)]
+    found = candidates(turns(lines), WORDS[:4])
+    scores = bm25(found, [1.0] * 4)
+    turn = np.append(scores.turn, 0)
+    around = turn[:-1] + turn[found.previous] + turn[found.following]
+    best = np.sort(around)[-NEAR:]
+    assert np.allclose(np.sort(around[scores.window > 0]), best)
+    assert np.allclose(np.sort(turn[scores.best]), np.sort(turn)[-NEAR:])
 
 
 def test_an_arm_that_cannot_tell_rows_apart_is_silent() -> None:

@@ -281,6 +281,7 @@ class Candidates:
     ``pending``   number of eligible rows without a vector
     ``traits``    ``(n,)`` bits of ``text.traits.traits``, where the store keeps them
     ``session_sizes`` ``(sessions,)`` number of rows by the codes of ``session``, where the store knows it
+    ``links``     how many entries of ``previous`` and ``following`` are not -1, where the store knows it
     """
 
     keys: Ints
@@ -307,6 +308,7 @@ class Candidates:
     pending: int = 0
     traits: Ints | None = None
     session_sizes: Ints | None = None
+    links: int | None = None
 
 
 UNKNOWN = np.iinfo(np.int64).min

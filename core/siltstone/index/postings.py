@@ -41,13 +41,13 @@ class Block:
     starts: npt.NDArray[np.int64]
     packed: Packed
 
-    def find(self, hashed: int) -> Packed | None:
-        """Return the packed postings of a term."""
-        key = np.uint64(hashed)
-        at = int(np.searchsorted(self.hashes, key))
-        if at == len(self.hashes) or self.hashes[at] != key:
-            return None
-        return self.packed[self.starts[at] : self.starts[at + 1]]
+    def find_all(self, hashes: Hashes) -> list[Packed]:
+        """Return the packed postings of each term."""
+        at = np.searchsorted(self.hashes, hashes)
+        there = self.hashes.take(at, mode="clip") == hashes if len(self.hashes) else np.zeros(len(at), np.bool_)
+        starts = self.starts.take(at)
+        ends = np.where(there, self.starts.take(at + 1, mode="clip"), starts)
+        return [self.packed[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def rows(self) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the row of every posting, a bounded number at once."""
@@ -64,20 +64,29 @@ class Snapshot:
 
     def find(self, term: str, rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Return the rows below ``rows`` that hold the term, ascending, and the counts of it there."""
+        found, counts, _ = self.find_all([term])
+        end = int(np.searchsorted(found, rows))
+        return found[:end], counts[:end]
+
+    def find_all(
+        self, terms: Sequence[str]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+        """Return the rows that hold each term, ascending, one term after the other; the counts; how many each has.
+
+        Rows appended since are among them.
+        """
+        hashes = np.fromiter(map(term_hash, terms), np.uint64, len(terms)) if self.blocks else None
+        sealed = [block.find_all(hashes) for block in self.blocks] if hashes is not None else []
         parts: list[Packed] = []
-        if self.blocks:
-            hashed = term_hash(term)
-            parts = [part for block in self.blocks if (part := block.find(hashed)) is not None]
-        if (tail := self.active.get(term)) is not None:
-            parts.append(np.frombuffer(tail.tobytes(), np.uint32))  # a copy: the writer may append meanwhile
-        if not parts:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        packed = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        found = (packed >> _COUNT_BITS).astype(np.int64)
-        if len(found) and found[-1] >= rows:
-            end = int(np.searchsorted(found, rows))
-            found, packed = found[:end], packed[:end]
-        return found, (packed & MOST).astype(np.float32)
+        sizes = np.zeros(len(terms), np.int64)
+        for n, term in enumerate(terms):
+            of_term = [found[n] for found in sealed]
+            if (tail := self.active.get(term)) is not None:
+                of_term.append(np.frombuffer(tail.tobytes(), np.uint32))  # a copy: the writer may append meanwhile
+            sizes[n] = sum(map(len, of_term))
+            parts += of_term
+        packed = np.concatenate(parts) if parts else np.empty(0, np.uint32)
+        return (packed >> _COUNT_BITS).astype(np.int64), (packed & MOST).astype(np.float32), sizes
 
 
 class Postings:

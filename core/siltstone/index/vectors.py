@@ -206,27 +206,28 @@ class Vectors:
             with self._lock:
                 parts, table, tail, tail_start = self._parts, self._rows, self._tail, self._tail_start
                 end = self.count
-                near = _all_of(tail, query) if tail.ntotal else None
+                near = _all_of(tail, query)
             rows = table[:end]
-            if near is not None:
-                _put(out, rows[tail_start:], *near)
+            _put(out, rows[tail_start:], near)
             for part in parts:
                 if part.exact:
-                    _put(out, rows[part.start : part.end], *_all_of(part.index, query))
+                    _put(out, rows[part.start : part.end], _all_of(part.index, query))
             coded = [part for part in parts if not part.exact]
             if coded:
                 wanted = np.unique(np.concatenate([self._proposed(coded, query, depth, allowed, rows), also()]))
                 missing = wanted[np.isnan(out[wanted])]
-                _put(out, missing, *self._exact(missing, query))
+                _put(out, missing, self._exact(missing, query))
         return out
 
-    def _exact(self, rows: Rows, query: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-        """Return which of the rows have a vector, as positions, and their cosines."""
+    def _exact(self, rows: Rows, query: Floats) -> Floats:
+        """Return the cosines of rows, nan where there is no vector."""
         index = faiss.IndexScalarQuantizer(self.dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
         index.add_sa_codes(self._source(rows).view(np.uint8))  # multiplied as they are: a third of what decoding takes
         cosines, positions = index.search(query[None], max(1, len(rows)))
         there = positions[0] >= 0  # nan is nowhere
-        return positions[0][there], cosines[0][there]
+        out = np.full(len(rows), np.nan, np.float32)
+        out[positions[0][there]] = cosines[0][there]
+        return out
 
     def _proposed(self, parts: list[_Part], query: Floats, depth: int, allowed: Bools, rows: Rows) -> Rows:
         """Return the allowed rows that look nearest by their codes, several times as many as are wanted."""
@@ -252,10 +253,12 @@ class Vectors:
         return proposed
 
 
-def _all_of(index: Any, query: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return positions in the index and their cosines, of all that it holds."""
-    _, cosines, positions = index.range_search(query[None], -2.0)
-    return positions, cosines
+def _all_of(index: Any, query: Floats) -> Floats:
+    """Return the cosines of all that a flat index holds, by position; a search for all takes twice as long."""
+    out, query = np.empty(index.ntotal, np.float32), np.ascontiguousarray(query)
+    native: Any = faiss  # whose own types do not know this function
+    native.fvec_inner_products_ny(faiss.swig_ptr(out), faiss.swig_ptr(query), index.get_xb(), index.d, len(out))
+    return out
 
 
 def _coding(dim: int) -> Any:
@@ -277,7 +280,9 @@ def _only(selected: Bools) -> Any:
     return behind(index_params=parameters(sel=selector(np.packbits(selected, bitorder="little"))))
 
 
-def _put(out: Floats, rows: Rows, positions: npt.NDArray[np.int64], cosines: Floats) -> None:
-    targets = rows[positions]
-    inside = targets < len(out)  # a row written since the search began is not in its view
-    out[targets[inside]] = cosines[inside]
+def _put(out: Floats, rows: Rows, cosines: Floats) -> None:
+    inside = rows < len(out)  # a row written since the search began is not in its view
+    if inside.all():
+        out[rows] = cosines
+    else:
+        out[rows[inside]] = cosines[inside]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -27,10 +28,13 @@ class Arm:
     whatever is below the least of them counts as that one. An arm that cannot tell rows apart gives 0 to all.
     """
 
-    def __init__(self, scores: npt.NDArray[np.floating], eligible: Bools, *, sparse: bool) -> None:
+    def __init__(
+        self, scores: npt.NDArray[np.floating], eligible: Bools, *, sparse: bool, best: Ints | None = None
+    ) -> None:
+        """``best``: matching rows with the ``DEPTH`` best among them, where they are known already."""
         self.scores = scores
-        self._matches: Ints = np.flatnonzero((scores > 0) & eligible if sparse else ~np.isnan(scores) & eligible)
-        self.top: Ints = best_rows(scores, self._matches, DEPTH)
+        self._eligible, self._sparse = eligible, sparse
+        self.top: Ints = best_rows(scores, self._matches if best is None else best, DEPTH)
         held = scores[self.top].astype(np.float64)
         if sparse:
             held = np.append(held, np.zeros(min(DEPTH, int(np.count_nonzero(eligible))) - len(held)))
@@ -39,13 +43,18 @@ class Arm:
         self._mean = float(held.mean()) if len(held) else 0.0
         self._deviation = float(held.std()) if len(held) else 0.0
 
+    @cached_property
+    def _matches(self) -> Ints:
+        there = self.scores > 0 if self._sparse else ~np.isnan(self.scores)
+        return np.flatnonzero(there & self._eligible)
+
     def pool(self, depth: int) -> Ints:
         """Return the best ``depth`` eligible rows that match, in no order; ``top`` where that is more."""
         return self.top if depth <= DEPTH else best_rows(self.scores, self._matches, depth)
 
     def z(self, rows: Ints) -> Array:
-        """Return the z-scores of rows, ``(len(rows),)``; a row of -1 (none) has 0."""
-        return np.where(rows >= 0, self._normal(self.scores[rows]), 0.0)
+        """Return the z-scores of rows, of any shape; a row of -1 (none) has 0."""
+        return np.where(rows >= 0, self._normal(self.scores.take(rows, mode="wrap")), 0.0)
 
     def session_z(self, sessions: Ints, sizes: Ints, rows: Ints) -> Array:
         """Return, for each row, the mean z of the best three in its session, ``(len(rows),)``.
@@ -59,18 +68,21 @@ class Arm:
         order = np.lexsort((-z, codes))
         order = order[np.searchsorted(codes[order], 0) :]  # without rows of no session
         if len(order):
-            codes, z = codes[order], z[order]
-            starts = np.flatnonzero(np.diff(codes, prepend=-1))
-            held = np.diff(np.append(starts, len(codes)))
-            place = np.arange(len(codes)) - np.repeat(starts, held)
-            size = np.minimum(sizes[codes[starts]], SESSION_TOP)
-            total = np.add.reduceat(np.where(place < SESSION_TOP, z, 0.0), starts)
-            best[codes[starts]] = (total + (size - np.minimum(held, SESSION_TOP)) * floor) / size
-        return np.where(sessions[rows] >= 0, best[sessions[rows]], self.z(rows))
+            held, z = codes[order], np.append(z[order], (floor,) * SESSION_TOP)
+            starts = np.append(0, np.flatnonzero(held[1:] != held[:-1]) + 1)
+            codes, held = held[starts], np.append(held, (-1,) * SESSION_TOP)
+            size = np.minimum(sizes[codes], SESSION_TOP)
+            total = z[starts]
+            for place in range(1, SESSION_TOP):
+                same = held[starts + place] == codes
+                total += np.where(same, z[starts + place], floor * (size > place))
+            best[codes] = total / size
+        own = sessions[rows]
+        return np.where(own >= 0, best[own], self.z(rows))
 
     def _normal(self, scores: npt.NDArray[np.floating]) -> Array:
         if self._deviation < 1e-9:
-            return np.zeros(len(scores))
+            return np.zeros(scores.shape)
         normal: Array = (np.fmax(scores, self._least) - self._mean) / self._deviation  # fmax takes nan for the least
         return normal
 
@@ -79,7 +91,7 @@ def best_rows(scores: npt.NDArray[np.floating], rows: Ints, depth: int) -> Ints:
     """Return those of ``rows`` with the highest scores, at most ``depth``, in no order."""
     if len(rows) <= depth:
         return rows
-    held = scores[rows]
+    held = scores.take(rows)
     least = np.partition(held, -depth)[-depth]  # twice as fast as to partition indices
     better = rows[held > least]
     return np.concatenate([better, rows[held == least][: depth - len(better)]])

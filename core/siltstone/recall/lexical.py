@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from ..protocols import Candidates, Floats
+from ..protocols import Candidates, Floats, Ints
 from .arm import best_rows
 
 K1: Final = 1.2
@@ -20,15 +21,31 @@ B: Final = 0.75
 """Saturation and length normalisation of BM25 (Robertson and Walker, 1994); the usual values."""
 NEAR: Final = 400
 """Windows are scored for the rows with the best sum of turn scores in them; others could not be among the best 200."""
+_ROUNDED: Final = 0.999
+"""A bound on sums of float32 is lowered by so much that rounding loses no row."""
 
 
 @dataclass(frozen=True)
 class Lexical:
-    """BM25 of every row, ``turn`` and ``window`` ``(n,)``, 0 without a match; ``mass`` is the sum of the terms' idf."""
+    """BM25 of every row, ``turn`` and ``window`` ``(n,)``, 0 without a match; ``mass`` is the sum of the terms' idf.
+
+    ``best`` are the eligible rows with the highest scores in ``turn``, ``NEAR`` of them or all that match.
+    """
 
     turn: Floats
     window: Floats
     mass: float
+    best: Ints
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The postings of the terms that count, one after the other: row, count and term of each, the gain of each term."""
+
+    rows: Ints
+    held: Floats
+    terms: Ints
+    gains: Floats
 
 
 def bm25(candidates: Candidates, weights: Sequence[float]) -> Lexical:
@@ -38,34 +55,67 @@ def bm25(candidates: Candidates, weights: Sequence[float]) -> Lexical:
     """
     n, found = len(candidates.keys), candidates.document_frequency
     gains = np.log1p((candidates.total - found + 0.5) / (found + 0.5)) * np.asarray(weights) * (K1 + 1)
-    asked = [
-        (rows, held, np.float32(gain))
-        for (rows, held), gain in zip(candidates.postings, gains, strict=True)
-        if gain > 0 and len(rows)
-    ]
-    mean = np.float32(candidates.mean_length or 1)
-    before, after = candidates.previous, candidates.following
-
-    turn = np.zeros(n + 1, np.float32)  # row -1, which stands for "none", is the last
-    for rows, held, gain in asked:
-        turn[rows] += gain * held / (held + K1 * (1 - B + B * candidates.lengths[rows] / mean))
-
-    reached = np.zeros(n + 1, np.bool_)
-    hits = np.flatnonzero(turn)
-    reached[hits] = reached[before[hits]] = reached[after[hits]] = True
-    within = np.flatnonzero(reached[:n] & candidates.eligible)
-    around = turn[within] + turn[before[within]] + turn[after[within]]
-    near = within[best_rows(around, np.arange(len(within)), NEAR)]
-    windows = np.stack([near, before[near], after[near]])
-    lengths = np.where(windows >= 0, candidates.lengths[windows], np.float32(0))
-    neighbours = np.count_nonzero(before >= 0) + np.count_nonzero(after >= 0)
-    wide_norm = K1 * (1 - B + B * lengths.sum(axis=0) / (mean * (1 + neighbours / max(n, 1))))
-    scores, counts = np.zeros(len(near), np.float32), np.zeros(n + 1, np.float32)
-    for rows, held, gain in asked:
-        counts[rows] = held
-        summed = counts[windows].sum(axis=0)
-        scores += gain * summed / (summed + wide_norm)
-        counts[rows] = 0
+    mass = float(gains.sum()) / (K1 + 1)
     window = np.zeros(n, np.float32)
-    window[near] = scores
-    return Lexical(turn[:n], window, float(gains.sum()) / (K1 + 1))
+    asked = _asked(candidates, gains)
+    if asked is None:
+        return Lexical(window, window, mass, np.empty(0, np.int64))
+    mean = np.float32(candidates.mean_length or 1)
+    norm = K1 * (1 - B + B * candidates.lengths.take(asked.rows) / mean)
+    scores = asked.gains.take(asked.terms) * asked.held / (asked.held + norm)
+    turn = np.bincount(asked.rows, scores, minlength=n + 1).astype(np.float32)  # the last is row -1, which is "none"
+    best = best_rows(turn, np.flatnonzero((turn[:n] > 0) & candidates.eligible), NEAR)
+    near = _near(candidates, turn, best)
+    window[near] = _of_windows(candidates, asked, near, mean)
+    return Lexical(turn[:n], window, mass, best)
+
+
+def _asked(candidates: Candidates, gains: npt.NDArray[np.float64]) -> _Asked | None:
+    told = [i for i, gain in enumerate(gains.tolist()) if gain > 0 and len(candidates.postings[i][0])]
+    if not told:
+        return None
+    rows = [candidates.postings[i][0] for i in told]
+    return _Asked(
+        np.concatenate(rows),
+        np.concatenate([candidates.postings[i][1] for i in told]),
+        np.repeat(np.arange(len(told)), [len(some) for some in rows]),
+        gains[told].astype(np.float32),
+    )
+
+
+def _near(candidates: Candidates, turn: Floats, best: Ints) -> Ints:
+    """Return the eligible rows whose turn and neighbours have the best sums of scores, at most ``NEAR``.
+
+    The sums around the best turns are a bound for the least of them, and a sum has no part below a third of itself.
+    """
+    before, after = candidates.previous, candidates.following
+    least = 0.0
+    if len(best) == NEAR:
+        least = float((turn.take(best) + turn[before.take(best)] + turn[after.take(best)]).min()) / 3 * _ROUNDED
+    reached = np.zeros(len(turn), np.bool_)
+    hits = np.flatnonzero(turn > least)
+    reached[hits] = reached[before.take(hits)] = reached[after.take(hits)] = True
+    within = np.flatnonzero(reached[:-1] & candidates.eligible)
+    around = turn.take(within) + turn[before.take(within)] + turn[after.take(within)]
+    return within[best_rows(around, np.arange(len(within)), NEAR)]
+
+
+def _of_windows(candidates: Candidates, asked: _Asked, near: Ints, mean: np.float32) -> Floats:
+    """Return the scores of the windows around some rows, ``(len(near),)``."""
+    n, before, after = len(candidates.keys), candidates.previous, candidates.following
+    links = candidates.links
+    if links is None:
+        links = int(np.count_nonzero(before >= 0) + np.count_nonzero(after >= 0))
+    windows = np.concatenate([near, before[near], after[near]])
+    lengths = np.where(windows >= 0, candidates.lengths[windows], np.float32(0)).reshape(3, -1).sum(axis=0)
+    norm = K1 * (1 - B + B * lengths / (mean * (1 + links / max(n, 1))))
+    place = np.zeros(n + 1, np.int32)  # of a row among those in windows, from 1; 0 for all others, and for none
+    place[windows] = np.arange(1, len(windows) + 1)
+    place[-1] = 0
+    there = place.take(asked.rows)
+    some = np.flatnonzero(there > 0)
+    counts = np.zeros((len(asked.gains), len(windows) + 1), np.float32)
+    counts[asked.terms.take(some), there.take(some)] = asked.held.take(some)
+    summed = counts.take(place[windows], axis=1).reshape(len(counts), 3, -1).sum(axis=1)
+    scores: Floats = (asked.gains[:, None] * summed / (summed + norm)).sum(axis=0)
+    return scores

@@ -22,6 +22,7 @@ from .weights import CONTENDERS
 
 Array = npt.NDArray[np.float64]
 _DAY: Final = 86_400 * 1_000_000  # microseconds
+_HALF_LIVES: Final = np.array([HALF_LIFE_DAYS.get(kind, np.inf) for kind in KINDS])
 _FEW: Final = 30  # rows: in fewer, each is nearly every other's neighbour, and what is usual of many tells little
 
 
@@ -44,22 +45,25 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
         sizes = np.bincount(sessions[sessions >= 0])
     before, after = candidates.previous[rows], candidates.following[rows]
     before2 = np.where(before >= 0, candidates.previous[before], -1)
-    windows, mass = arms.lexical.window[rows].astype(np.float64), arms.lexical.mass or 1.0
+    turns = turn.z(np.stack([rows, before, after]))
+    windows = window.z(np.stack([rows, before]))
+    denses = dense.z(np.stack([rows, before, before2, after]))
+    raw, mass = arms.lexical.window[rows].astype(np.float64), arms.lexical.mass or 1.0
     few = _few(candidates) * (question.role != "assistant")  # an answer shares few words with it
     return {
-        "lexical": windows / (window.best or 1.0),
-        "coverage": windows / mass,
-        "dense": dense.z(rows),
-        "turn": turn.z(rows),
-        "window": window.z(rows),
+        "lexical": raw / (window.best or 1.0),
+        "coverage": raw / mass,
+        "dense": denses[0],
+        "turn": turns[0],
+        "window": windows[0],
         "turn.few": arms.lexical.turn[rows].astype(np.float64) / (turn.best or 1.0) * few,
-        "dense.alone": dense.z(rows) * max(0.0, 1.0 - window.best / mass),
-        "before.turn": turn.z(before),
-        "before.window": window.z(before),
-        "before.dense": dense.z(before),
-        "before2.dense": dense.z(before2),
-        "after.turn": turn.z(after),
-        "after.dense": dense.z(after),
+        "dense.alone": denses[0] * max(0.0, 1.0 - window.best / mass),
+        "before.turn": turns[1],
+        "before.window": windows[1],
+        "before.dense": denses[1],
+        "before2.dense": denses[2],
+        "after.turn": turns[2],
+        "after.dense": denses[3],
         "session.lexical": window.session_z(sessions, sizes, rows),
         "session.dense": dense.session_z(sessions, sizes, rows),
     }
@@ -166,6 +170,5 @@ def _bounds(period: Period) -> tuple[int, int]:
 
 
 def _freshness(kinds: Ints, age: Array) -> Array:
-    half_lives = np.array([HALF_LIFE_DAYS.get(kind, np.inf) for kind in KINDS])
-    fresh: Array = np.exp2(-np.maximum(age, 0) / _DAY / half_lives[kinds])
+    fresh: Array = np.exp2(-np.maximum(age, 0) / _DAY / _HALF_LIVES[kinds])
     return fresh

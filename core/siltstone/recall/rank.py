@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..protocols import UNKNOWN, Candidates, Ints
 from ..records import ROLES, micros
 from .arm import DEPTH, Arm
-from .lexical import bm25
+from .lexical import Lexical, bm25
 from .parts import Arms, evidence, form, recency, standing
 from .question import Question, name_terms
 from .weights import ASIDE, BY_HAND, FITTED, PASSAGE, REPEATED
@@ -43,14 +43,16 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
     """
     rows, parts = score_parts(candidates, question, now, depth=depth)
     chosen = (PASSAGE if question.passage else FITTED) | BY_HAND
-    weighted = {name: weight * parts[name] for name, weight in chosen.items() if name in parts}
-    scores: Array = np.sum(list(weighted.values()), axis=0)
-    weighted["recent"] = chosen["recent"] * recency(candidates, question, scores, rows)
-    scores += weighted["recent"]
+    names = [name for name in chosen if name in parts]
+    table = np.stack([parts[name] for name in names]) * np.array([chosen[name] for name in names])[:, None]
+    scores: Array = table.sum(axis=0)
+    recent = chosen["recent"] * recency(candidates, question, scores, rows)
+    scores += recent
     order = np.lexsort((candidates.keys[rows], -scores))
     kept, twins = _collapse(candidates, rows[order], micros(now))
     order = order[kept]
-    return Ranking(rows[order], scores[order], {name: part[order] for name, part in weighted.items()}, twins)
+    weighted = dict(zip(names, table.take(order, axis=1), strict=True)) | {"recent": recent[order]}
+    return Ranking(rows[order], scores[order], weighted, twins)
 
 
 def score_parts(
@@ -58,19 +60,31 @@ def score_parts(
 ) -> tuple[Ints, dict[str, Array]]:
     """Return the rows that any arm has among its best, ``(m,)``, and all that is known of them by name, unweighted."""
     lexical = bm25(candidates, _term_weights(question, name_terms(candidates.speakers)))
-    eligible = candidates.eligible
-    arms = Arms(
-        lexical,
-        turn=Arm(lexical.turn, eligible, sparse=True),
-        window=Arm(lexical.window, eligible, sparse=True),
-        dense=Arm(candidates.dense, eligible, sparse=False),
-    )
-    rows = np.unique(np.concatenate([arm.pool(depth) for arm in (arms.turn, arms.window, arms.dense)]))
+    arms = _arms(candidates, lexical)
+    rows = _pooled(arms, depth)
     return rows, {
         **evidence(candidates, question, arms, rows),
         **form(candidates, question, arms, rows),
         **standing(candidates, question, now, rows),
     }
+
+
+def _arms(candidates: Candidates, lexical: Lexical) -> Arms:
+    eligible = candidates.eligible
+    return Arms(
+        lexical,
+        turn=Arm(lexical.turn, eligible, sparse=True, best=lexical.best),
+        window=Arm(lexical.window, eligible, sparse=True),
+        dense=Arm(candidates.dense, eligible, sparse=False),
+    )
+
+
+def _pooled(arms: Arms, depth: int) -> Ints:
+    """Return the rows that any arm has among its best ``depth``, ascending."""
+    pooled = np.zeros(len(arms.turn.scores), np.bool_)
+    for arm in (arms.turn, arms.window, arms.dense):
+        pooled[arm.pool(depth)] = True
+    return np.flatnonzero(pooled)
 
 
 def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
@@ -91,9 +105,10 @@ def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
 def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[int, tuple[int, ...]]]:
     """Return which of the rows stay, as indices, when of each text by one speaker only the newest that holds does."""
     said_by = candidates.speaker[rows] * len(ROLES) + candidates.role[rows]
-    texts, group, size = np.unique(candidates.text_hash[rows] + said_by, return_inverse=True, return_counts=True)
-    if len(texts) == len(rows):
+    texts = candidates.text_hash[rows] + said_by
+    if len(set(texts.tolist())) == len(rows):
         return np.arange(len(rows)), {}
+    _, group, size = np.unique(texts, return_inverse=True, return_counts=True)
     occurred, until = candidates.occurred_at[rows], candidates.valid_until[rows]
     time = np.where(occurred == UNKNOWN, candidates.said_at[rows], occurred)
     holds = (until == UNKNOWN) | (until > now)

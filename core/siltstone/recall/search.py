@@ -120,7 +120,8 @@ def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wa
 def _whys(ranking: Ranking, chosen: slice) -> list[dict[str, float]]:
     """Return the parts of some scores by name, without those that are 0."""
     table = np.stack([part[chosen] for part in ranking.parts.values()], axis=1).round(4).tolist()
-    return [{name: value for name, value in zip(ranking.parts, values, strict=True) if value} for values in table]
+    names = tuple(ranking.parts)
+    return [{name: value for name, value in zip(names, values, strict=True) if value} for values in table]
 
 
 def _rerank(reranker: Reranker, query: str, hits: list[Hit]) -> list[Hit]:

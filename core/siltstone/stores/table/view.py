@@ -115,6 +115,11 @@ class View:
         return self._neighbours("following")
 
     @cached_property
+    def links(self) -> int:
+        """How many rows have a turn before them, and how many one after."""
+        return int(np.count_nonzero(self.previous >= 0) + np.count_nonzero(self.following >= 0))
+
+    @cached_property
     def session_sizes(self) -> Ints:
         """Number of rows by the codes of ``session``."""
         sessions = self.rows["session"]
@@ -179,7 +184,7 @@ class View:
         """Return what the indexes know of a query; see ``protocols.Candidates``."""
         rows, n = self.rows, self.count
         eligible = self.matching(query.where, find) & self.records
-        postings = tuple(self._live(*self.postings.find(term, n)) for term in query.terms)
+        postings = self._postings_of(query.terms)
         if query.vector is None or self.vectors is None:
             dense = np.full(n, np.nan, np.float32)
         else:
@@ -210,11 +215,26 @@ class View:
             traits=rows["traits"],
             pending=int(np.count_nonzero(eligible[self._lacking])),
             session_sizes=self.session_sizes,
+            links=self.links,
         )
 
-    def _live(self, found: Ints, counts: Floats) -> tuple[Ints, Floats]:
-        keep = self.records[found]
-        return (found, counts) if keep.all() else (found[keep], counts[keep])
+    def _postings_of(self, terms: tuple[str, ...]) -> tuple[tuple[Ints, Floats], ...]:
+        """Return the live records that hold each term, and the counts of it there."""
+        found, counts, sizes = self.postings.find_all(terms)
+        live = self._live(found)
+        if not live.all():
+            sizes = np.bincount(np.repeat(np.arange(len(terms)), sizes)[live], minlength=len(terms))
+            found, counts = found[live], counts[live]
+        ends = np.cumsum(sizes)
+        spans = map(slice, (ends - sizes).tolist(), ends.tolist())
+        return tuple((found[span], counts[span]) for span in spans)
+
+    def _live(self, rows: Ints) -> Bools:
+        if not self.count:
+            return np.zeros(len(rows), np.bool_)
+        live: Bools = self.records.take(rows, mode="clip")
+        live &= rows < self.count  # the others were appended since
+        return live
 
     def _neighbours(self, side: str) -> Ints:
         """Return the links as they were at this view: rows written since are stepped over."""
@@ -228,15 +248,17 @@ class View:
 
     def _promising(self, postings: tuple[tuple[Ints, Floats], ...], eligible: Bools) -> npt.NDArray[np.int32]:
         """Return the eligible rows that match best by words, roughly: by the rarer terms first."""
-        score = np.zeros(self.count, np.float32)
-        looked_at = 0
+        looked_at, told = 0, []
         for found, counts in sorted(postings, key=lambda posting: len(posting[0])):
             if looked_at and looked_at + len(found) > _ENOUGH:
                 break
             looked_at += len(found)
-            score[found] += np.log1p(self.total / (len(found) + 1)) * counts / (counts + 1)
-        best = np.flatnonzero(score)
-        best = best[eligible[best]]
+            told.append((found, np.log1p(self.total / (len(found) + 1)) * counts / (counts + 1)))
+        if not told:
+            return np.empty(0, np.int32)
+        rows, gains = map(np.concatenate, zip(*told, strict=True))
+        score = np.bincount(rows, gains, minlength=self.count)
+        best = np.flatnonzero((score > 0) & eligible)
         if len(best) > _LEXICAL_DEPTH:
             best = best[np.argpartition(score[best], -_LEXICAL_DEPTH)[-_LEXICAL_DEPTH:]]
         return best.astype(np.int32)
