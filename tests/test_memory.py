@@ -466,6 +466,17 @@ def test_an_expired_turn_is_in_no_window_and_no_context(tmp_path: Path) -> None:
             assert "4711" not in memory.context("tea code", session_id=session).text
 
 
+def test_turns_of_one_moment_stand_in_the_order_in_which_they_were_said(memory: TieredMemory) -> None:
+    """A conversation added with one time reads in its order, also where facts brought its turns into the context."""
+    said = ["My oolong tea is from Taiwan.", "I drink tea every day.", "My tea pot is made of iron."]
+    ids = memory.add([("user", text) for text in said], session_id="a", created_at=MAY)
+    for at in (2, 0, 1):
+        memory.remember(f"The user's tea, note {at}.", source_ids=[ids[at]])
+    text = memory.context("tea", max_tokens=400).text
+    assert [text.count(one) for one in said] == [1, 1, 1]
+    assert sorted(said, key=text.index) == said
+
+
 def test_a_source_that_is_excluded_is_not_served(memory: TieredMemory) -> None:
     """The derived record meets the conditions; its turns stay out where they are excluded, by id or by session."""
     (id,) = memory.add([("user", "My tea is oolong.")], session_id="a")

@@ -193,12 +193,13 @@ class Put:
 
 @dataclass(frozen=True)
 class Stored:
-    """An item as the store has it: what ``Put`` wrote, and its version."""
+    """An item as the store has it: what ``Put`` wrote, its version, and the key of its row among ``Candidates``."""
 
     version: int
     record: Record | None = None
     message: Message | None = None
     supplied_id: str | None = None
+    row: int = field(default=0, compare=False)
 
     @property
     def id(self) -> str:

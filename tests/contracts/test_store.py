@@ -208,6 +208,19 @@ def test_the_revision_changes_with_every_write(store: Store) -> None:
     assert store.revision("u") == tokens[-1]
 
 
+def test_a_fetched_item_knows_its_row(store: Store) -> None:
+    """The row of an item is the key by which a search's results are resolved, and tells the order of writing."""
+    store.commit("u", [said("a", "one"), said("b", "two")])
+    store.commit("u", [said("c", "three")])
+    found = [item for item in store.fetch("u", ["a", "b", "c"]) if item is not None]
+    assert [record.text for record in store.resolve("u", [one.row for one in found]) if record] == [
+        "one",
+        "two",
+        "three",
+    ]
+    assert sorted(one.row for one in found) == [one.row for one in found]
+
+
 # --- sessions
 
 

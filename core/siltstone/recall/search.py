@@ -10,19 +10,19 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..protocols import Candidates, Fingerprint, Floats, Query, Reranker, Store, Where
-from ..records import Hit, Record, expired
+from ..records import Hit
 from .arm import DEPTH
 from .occasions import TELLING, times_of
 from .question import read_question
 from .rank import Ranking, rank
+from .sources import expanded
+from .validity import current_first, held_first, is_past
 from .weights import FED_BACK, FEEDBACK
 
 RERANKED: Final = 50
 """How many of the best a reranker looks at."""
 RERANKER_SHARE: Final = 0.5
 """Its part of the final score; the rest is the first stage's. Alone, a small one makes a good order worse."""
-EXPANDED: Final = 5
-"""A record that rests on more turns than this (a summary) is served as it is."""
 
 
 class Asked(Protocol):
@@ -79,10 +79,12 @@ def search(
     hits = _resolve(store, user_id, found, ranking, wanted)
     if reranker is not None:
         hits = _rerank(reranker, query, hits)
-    if not question.asks_past:
-        hits = _current_first(store, user_id, hits, where or Where(now=now))
+    if question.asks_past or is_past(question.periods, now):
+        hits = held_first(hits, question.periods)
+    else:
+        hits = current_first(store, user_id, hits, where or Where(now=now))
     if expand == "source":
-        hits = _expand(store, user_id, hits, where or Where(now=now))
+        hits = expanded(store, user_id, hits, where or Where(now=now))
     return hits[:top_k]
 
 
@@ -141,80 +143,3 @@ def _rerank(reranker: Reranker, query: str, hits: list[Hit]) -> list[Hit]:
 def _z(scores: Floats) -> Floats:
     deviation = float(scores.std())
     return (scores - scores.mean()) / deviation if deviation > 1e-9 else np.zeros_like(scores)
-
-
-def _current_first(store: Store, user_id: str, hits: list[Hit], where: Where) -> list[Hit]:
-    """Put what replaced a record before it: asked how things are, the old words may match better than the new ones.
-
-    A successor that was not found takes the place and score of what it replaced; one that the conditions do not mean
-    is left out.
-    """
-    if not any(hit.record.superseded_by for hit in hits):
-        return hits
-    found = {hit.record.id: hit for hit in hits}
-    placed: dict[str, Hit] = {}
-    for hit in hits:
-        for record in _successors(store, user_id, hit.record):
-            if record.id not in placed and (record.id in found or _is_meant(record, where)):
-                own = found.get(record.id)
-                score = max(hit.score, own.score if own is not None else hit.score)
-                why = {**(own.why if own is not None else hit.why), f"replaces:{hit.record.id}": 1.0}
-                placed[record.id] = Hit(record, score, why, row=own.row if own is not None else hit.row)
-        placed.setdefault(hit.record.id, hit)
-    return list(placed.values())
-
-
-def _successors(store: Store, user_id: str, record: Record) -> list[Record]:
-    """Return what replaced a record, and what replaced that, the newest first."""
-    chain: list[Record] = []
-    while record.superseded_by is not None and record.superseded_by not in {one.id for one in chain}:
-        (stored,) = store.fetch(user_id, [record.superseded_by])
-        if stored is None or stored.record is None:
-            break
-        record = stored.record
-        chain.append(record)
-    return chain[::-1]
-
-
-def _is_meant(record: Record, where: Where) -> bool:
-    """Return whether a record meets the conditions of a search that found what it replaced."""
-    if where.kinds is not None and record.kind not in where.kinds:
-        return False
-    if where.session_id not in (None, record.session_id) or where.metadata:
-        return False
-    if (where.since and record.time < where.since) or (where.until and record.time > where.until):
-        return False
-    return _may_be_served(record, where)
-
-
-def _expand(store: Store, user_id: str, hits: list[Hit], where: Where) -> list[Hit]:
-    """Put the turns that a derived record rests on in its place; what was found by itself stays where it was.
-
-    The conditions are the derived record's to meet; of its turns, those are not served that have expired or are
-    excluded, by id or by session. Where none is left, the derived record is served as it is.
-    """
-    ids = list(dict.fromkeys(id for hit in hits if hit.record.kind != "turn" for id in hit.record.source_ids))
-    if not ids:
-        return hits
-    stored = dict(zip(ids, store.fetch(user_id, ids), strict=True))
-    seen: set[str] = set()
-    served: list[Hit] = []
-    for hit in hits:
-        derived = hit.record.kind != "turn" and len(hit.record.source_ids) <= EXPANDED
-        sources = [stored[id] for id in hit.record.source_ids] if derived else []
-        records = [source.record for source in sources if source is not None and source.record is not None]
-        turns = [record for record in records if record.kind == "turn" and _may_be_served(record, where)]
-        through = [Hit(turn, hit.score, {**hit.why, f"via:{hit.record.id}": 1.0}, row=hit.row) for turn in turns]
-        for new in through or [hit]:
-            if new.record.id not in seen:
-                seen.add(new.record.id)
-                served.append(new)
-    return served
-
-
-def _may_be_served(turn: Record, where: Where) -> bool:
-    if where.now is not None and expired(turn, where.now):
-        return False
-    if where.exclude_session_id is not None and turn.session_id == where.exclude_session_id:
-        return False
-    return {turn.id, *turn.source_ids}.isdisjoint(where.exclude_ids)

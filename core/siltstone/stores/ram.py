@@ -208,9 +208,9 @@ class _User:
         self._used = end
         self.table.attach(np.array(rows, np.int32), slots, halves)
 
-    def _read(self, place: int, _: int) -> Stored | None:
+    def _read(self, place: int, number: int) -> Stored | None:
         document = self._documents[place] if place >= 0 else None
-        return None if document is None else decode(orjson.loads(document), self.user_id)
+        return None if document is None else decode(orjson.loads(document), self.user_id, number)
 
     def _gather(self, slots: Rows) -> Halves:
         gathered: Halves = self._vectors[slots]

@@ -579,6 +579,6 @@ class UserStore(Rewriting):
 def _reader(log: Log, user_id: str) -> Callable[[int, int], Stored | None]:
     def read(place: int, number: int) -> Stored | None:
         document = log.load(place, number) if place >= 0 else None
-        return None if document is None else decode(orjson.loads(document), user_id)
+        return None if document is None else decode(orjson.loads(document), user_id, number)
 
     return read

@@ -67,13 +67,13 @@ def encode(item: Stored, origin: int) -> bytes:
     return dump(document)
 
 
-def decode(document: Mapping[str, Any], user_id: str) -> Stored:
-    """Return the item of a document."""
+def decode(document: Mapping[str, Any], user_id: str, row: int = 0) -> Stored:
+    """Return the item of a document; ``row`` is the number of its frame."""
     version = document.get("v", 1)
     if "k" in document:
         fields = {_FIELDS[key]: _thaw(_FIELDS[key], value) for key, value in document.items() if key in _FIELDS}
         fields.setdefault("version", version)
-        return Stored(version, record=Record(id=document["i"], user_id=user_id, **fields))
+        return Stored(version, record=Record(id=document["i"], user_id=user_id, **fields), row=row)
     message = Message(
         document["r"],
         document["c"],
@@ -84,9 +84,8 @@ def decode(document: Mapping[str, Any], user_id: str) -> Stored:
         session_id=document["s"],
     )
     supplied = document.get("u")
-    return Stored(
-        version, _turn(message, document, user_id, version), message, message.id if supplied == 1 else supplied
-    )
+    supplied = message.id if supplied == 1 else supplied
+    return Stored(version, _turn(message, document, user_id, version), message, supplied, row)
 
 
 def dump(document: Mapping[str, Any]) -> bytes:
