@@ -10,9 +10,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from siltstone import Settings, TieredMemory
+from siltstone import NotFoundError, Settings, TieredMemory
 from siltstone.protocols import Floats
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+from siltstone.tiers.short_term import RamShortTerm
 
 CANARY = "heliotrope"
 
@@ -191,6 +192,37 @@ def test_a_full_memory_keeps_what_matters(clock: FrozenClock) -> None:
         assert "day 59" in " ".join(record.text for record in memory.records())
         assert not any("day 0 " in record.text for record in memory.records())
         assert memory.consolidate().count("evict") == 0
+
+
+def test_what_made_room_for_others_can_still_be_forgotten(tmp_path: Path, clock: FrozenClock) -> None:
+    """By the id of an evicted message all that is left of it goes: what was made of it, and its short-term copy."""
+    tier = RamShortTerm(clock)
+    with TieredMemory.open(
+        tmp_path / "m",
+        embedder=HashEmbedder(),
+        token_counter=WordCounter(),
+        clock=clock,
+        short_term=tier,
+        settings=Settings(embed_wait=5.0, capacity_records=10),
+    ) as memory:
+        (gone,) = memory.add([("user", f"The word is {CANARY}.")], session_id="s")
+        resting = memory.remember(f"the word: {CANARY}", source_ids=[gone], pinned=True)
+        kept = memory.remember("the name of the boat is Ibis", pinned=True)
+        for hour in range(12):
+            clock.advance(hours=1)
+            memory.add([("user", f"In hour {hour} it rained on the roof.")], session_id="t")
+        assert memory.consolidate().count("evict")
+        with pytest.raises(NotFoundError):
+            memory.get(gone)
+        assert memory.get(resting)
+        assert tier.recent("default", "s")
+        assert memory.forget(ids=[gone], dry_run=True).derived == (resting,)
+        report = memory.forget(ids=[gone])
+        assert (report.messages, report.records, report.derived) == ((), (resting,), (resting,))
+        assert tier.recent("default", "s") == []
+        assert memory.get(kept)
+        assert not [p for p in tmp_path.rglob("*") if p.is_file() and CANARY.encode() in p.read_bytes()]
+        assert memory.forget(ids=[gone, "never there"]).records == ()
 
 
 def test_capacity_in_bytes(tmp_path: Path, clock: FrozenClock) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import IO, TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
@@ -13,7 +14,7 @@ from .engine import BoundEmbedder, Engine, check_name
 from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOnlyError
 from .importers.formats import reader_for
 from .importers.source import Source
-from .lifecycle.forget import forget
+from .lifecycle.forget import carry_out, plan
 from .lifecycle.history import history
 from .lifecycle.state import state
 from .lifecycle.update import add_messages, update_record
@@ -409,7 +410,8 @@ class TieredMemory:
     ) -> ForgetReport:
         """Remove memories for good, with their vectors, index entries and whatever was derived from them.
 
-        Which ones: ``ids`` of messages or records (those that are not there are left out of the report),
+        Which ones: ``ids`` of messages or records (those that are not there are left out of the report; of one that
+        made room for others, by ``Settings.capacity_records``, what was made of it goes, and its short-term copy),
         ``session_id``, ``since``, ``until``, ``kinds``, ``metadata``; no condition at all is an
         ``InvalidInputError``. ``everything`` means all of this user, and takes no condition beside it.
         ``dry_run`` reports what would go, and removes nothing.
@@ -425,12 +427,13 @@ class TieredMemory:
                 "forget needs ids, another condition, or everything=True (--everything): nothing was forgotten"
             )
         chosen = [ids] if isinstance(ids, str) else ids
-        forgetting = functools.partial(
-            forget, engine.store, self._user_id, ids=chosen, where=where, everything=everything
-        )
-        if engine.short_term is not None and not dry_run:  # first, so that no failure leaves a copy there
-            engine.short_term.drop(self._user_id, ids=None if everything else forgetting(dry_run=True).messages)
-        return forgetting(dry_run=dry_run)
+        going = plan(engine.store, self._user_id, ids=chosen, where=where, everything=everything)
+        if dry_run:
+            return replace(going.report, dry_run=True)
+        if engine.short_term is not None:  # first, so that no failure leaves a copy there
+            copies = None if everything else [*going.report.messages, *going.absent]
+            engine.short_term.drop(self._user_id, ids=copies)
+        return carry_out(engine.store, self._user_id, going)
 
     def consolidate(self, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
         """Bring long-term memory up to date with what was said: do what is due now, and report it row by row.

@@ -49,6 +49,13 @@ class Block:
         ends = np.where(there, self.starts.take(at + 1, mode="clip"), starts)
         return [self.packed[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
+    def find_all(self, hashes: Hashes) -> list[Packed]:
+        """Return the packed postings of those of the terms that are here."""
+        if not len(self.hashes):
+            return []
+        at = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return [self.packed[self.starts[i] : self.starts[i + 1]] for i in at[self.hashes[at] == hashes].tolist()]
+
     def rows(self) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the row of every posting, a bounded number at once."""
         for first in range(0, len(self.packed), _CHUNK):
@@ -87,6 +94,18 @@ class Snapshot:
             parts += of_term
         packed = np.concatenate(parts) if parts else np.empty(0, np.uint32)
         return (packed >> _COUNT_BITS).astype(np.int64), (packed & MOST).astype(np.float32), sizes
+
+    def rows_of(self, terms: Sequence[str], rows: int) -> npt.NDArray[np.int64]:
+        """Return the rows below ``rows`` that hold one of the terms, ascending; many terms in a fraction of the time.
+
+        O(terms × blocks × log n), and what is found.
+        """
+        hashes = np.sort(np.fromiter(map(term_hash, terms), np.uint64, len(terms)))
+        parts = [part for block in self.blocks for part in block.find_all(hashes)]
+        tails = [tail for term in terms if (tail := self.active.get(term)) is not None]
+        parts += [np.frombuffer(tail.tobytes(), np.uint32) for tail in tails]
+        found = np.unique(np.concatenate([np.empty(0, np.uint32), *parts]) >> _COUNT_BITS).astype(np.int64)
+        return found[found < rows]
 
 
 class Postings:

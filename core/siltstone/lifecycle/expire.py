@@ -21,8 +21,7 @@ def purge_expired(work: Work) -> None:
     """Take out what has expired, with what rests on it; it has not been read since."""
     expired = list(work.store.scan(work.user_id, Where(expired_by=work.now)))
     if expired and not work.dry_run:
-        ids = [record.id for record in expired]
-        forget(work.store, work.user_id, ids=ids, where=Where(), everything=False, dry_run=False)
+        forget(work.store, work.user_id, ids=[record.id for record in expired])
     for record in expired:
         work.note("expire", [record.id], record.text, f"expired on {record.expires_at:%Y-%m-%d}")
 

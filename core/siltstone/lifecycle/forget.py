@@ -11,22 +11,43 @@ what is left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..protocols import Refusal, Store, Stored, Where
-from ..records import HIDDEN_KINDS, ForgetReport, Message, Record, message_id, unique
+from ..records import HIDDEN_KINDS, TURN_PREFIX, ForgetReport, Message, Record, message_id, unique
 from ..tiers.restart import is_restart
 
 
-def forget(
-    store: Store, user_id: str, *, ids: Sequence[str] | None, where: Where, everything: bool, dry_run: bool
-) -> ForgetReport:
-    """Remove what is meant, and everything derived from it, for good; conditions are joined by AND.
+@dataclass(frozen=True)
+class Plan:
+    """What goes: the ids of items, what is refused from then on, and the report of it.
+
+    ``names`` are the ids of what is meant itself, as sources name it; ``absent`` those of what has gone before.
+    """
+
+    report: ForgetReport
+    names: tuple[str, ...]
+    absent: tuple[str, ...]
+    items: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+    everything: bool
+
+
+def forget(store: Store, user_id: str, *, ids: Sequence[str]) -> ForgetReport:
+    """Remove items by id, and everything derived from them, for good."""
+    return carry_out(store, user_id, plan(store, user_id, ids=ids, where=Where(), everything=False))
+
+
+def plan(store: Store, user_id: str, *, ids: Sequence[str] | None, where: Where, everything: bool) -> Plan:
+    """Decide what goes with what is meant; conditions are joined by AND. Nothing is changed.
+
+    Of an id that is not there any more, since it made room for others, what was made of it goes.
 
     Complexity: O(what goes), beside the scan for conditions other than ids and session.
     """
     targets = _targets(store, user_id, ids, where, everything)
-    names = [id for s in targets for id in _names(s)]
+    absent = _absent(targets, ids) if _is_open(where) else ()
+    names = [*(id for s in targets for id in _names(s)), *(id for gone in absent for id in (gone, TURN_PREFIX + gone))]
     derived, partial, hidden = derived_from(store, user_id, names)
     digests, marks = covering(store, user_id, targets, partial)
     report = ForgetReport(
@@ -36,18 +57,22 @@ def forget(
         ),
         derived=unique(record.id for record in derived),
         partial=unique(record.id for record in (*partial, *digests)),
-        dry_run=dry_run,
     )
-    if dry_run or not (report.messages or report.records or everything):
-        return report
     items = unique(
         [*report.messages, *(message_id(id) for id in report.records), *(job.id for job in (*hidden, *marks))]
     )
-    transcripts = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
-    transcripts += _copies(r.id for r in (*derived, *partial))
-    transcripts += _not_again(targets, named=ids is not None or where.kinds is not None)
-    store.remove(user_id, items, transcripts=transcripts, everything=everything)
-    return _remove_late(store, user_id, names, report)
+    refusals = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
+    refusals += _copies([*(r.id for r in (*derived, *partial)), *_rested_on(absent, (*derived, *partial, *hidden))])
+    refusals += _not_again(targets, named=ids is not None or where.kinds is not None)
+    return Plan(report, tuple(names), absent, items, tuple(refusals), everything)
+
+
+def carry_out(store: Store, user_id: str, going: Plan) -> ForgetReport:
+    """Remove what goes, and what came to rest on it meanwhile, for good; return the whole report."""
+    if not (going.items or going.everything):
+        return going.report
+    store.remove(user_id, going.items, transcripts=going.refusals, everything=going.everything)
+    return _remove_late(store, user_id, going.names, going.report)
 
 
 def _remove_late(store: Store, user_id: str, names: Sequence[str], report: ForgetReport) -> ForgetReport:
@@ -89,6 +114,18 @@ def _targets(store: Store, user_id: str, ids: Sequence[str] | None, where: Where
     chosen = [record.id for record in store.scan(user_id, whole)]
     chosen += [message.id for message in _silent_messages(store, user_id, whole) if message.id is not None]
     return [stored for stored in store.fetch(user_id, unique(chosen)) if stored is not None]
+
+
+def _absent(targets: Sequence[Stored], ids: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the ids that are meant and not there, as messages and records are stored."""
+    there = {name for stored in targets for name in _names(stored)}
+    return unique(message_id(id) for id in ids or () if id not in there and message_id(id) not in there)
+
+
+def _rested_on(absent: Sequence[str], records: Iterable[Record]) -> list[str]:
+    """Return which of the ids the records name as their sources."""
+    sources = {message_id(source) for record in records for source in record.source_ids}
+    return [id for id in absent if id in sources]
 
 
 def _is_open(where: Where) -> bool:

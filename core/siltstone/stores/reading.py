@@ -121,10 +121,7 @@ class ReadingStore(ABC):
         """Return the live records, turns aside, that name one of the ids among their sources."""
         table = self._table(user_id)
         view = table.view
-        found = [view.postings.find(source_term(id), view.count)[0] for id in ids]
-        if not found:
-            return []
-        rows = np.unique(np.concatenate(found))
+        rows = view.postings.rows_of([source_term(id) for id in ids], view.count)
         named = set(ids)
         resting = _records(table, rows[(view.records | view.hidden)[rows]])
         return [record for record in resting if named.intersection(record.source_ids)]

@@ -395,15 +395,14 @@ class UserStore(Rewriting):
         ``hashes``: of what is refused besides. ``erased``: the user goes next, and has a line in the audit then.
         """
         with self._exclusive(space):
-            view = self.table.view
-            known = [id for id in ids if self.table.row(id, view) >= 0]
-            rows = [older for id in known for older in self.table.lineage(self.table.row(id, view))]
-            numbers = sorted({int(self.table.rows["number"][row]) for row in rows})
+            known = {id: row for id, row in zip(ids, self.table.find(ids, self.table.view), strict=True) if row >= 0}
+            rows = [older for row in known.values() for older in self.table.lineage(row)]
+            numbers = np.unique(self.table.rows["number"][rows]).tolist() if rows else []
             refused = [*self._refusals.hashes(transcripts), *sorted(set(hashes) - self.table.refused)]
             if numbers:
                 self._mark()
             if numbers or refused:
-                number, note = self._note_removal(numbers, refused, known)
+                number, note = self._note_removal(numbers, refused, list(known))
                 self._finish()
                 if transcripts and not numbers and not erased:
                     self._audit(number, note)  # a copy of the store may have what is refused

@@ -16,8 +16,9 @@ def folded(text: str) -> str:
     That is case, width, spaces, quotes, characters that cannot be seen, and punctuation at both ends. A text that is
     nothing else is only ``spaced``.
     """
-    seen = "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
-    words = spaced(seen.translate(_QUOTES))
+    normal = unicodedata.normalize("NFKC", text)
+    unseen = {ord(sign): "" for sign in set(normal) if unicodedata.category(sign) == "Cf"}
+    words = spaced(normal.translate(_QUOTES | unseen))
     start, end = 0, len(words)
     while start < end and _is_mark(words[start]):
         start += 1

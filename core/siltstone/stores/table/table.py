@@ -224,16 +224,13 @@ class Table:
 
     def remove(self, numbers: Iterable[int]) -> list[int]:
         """Let rows die by the numbers of their frames, all versions of their items named; return the live ones."""
-        died = self.revision + 1
-        gone = []
-        for row in self.rows_of(list(numbers)):
-            if row < 0:
-                continue
-            if self.rows["died"][row] == ALIVE:
-                gone.append(row)
-                self._count(np.array([row]), -1)
-                self._die(row, died)
-            self.rows["place"][row] = -1
+        there = np.array([row for row in self.rows_of(list(numbers)) if row >= 0], np.int64)
+        alive = there[self.rows["died"][there] == ALIVE]
+        self._count(alive, -1)
+        gone: list[int] = alive.tolist()
+        for row in gone:
+            self._die(row, self.revision + 1)
+        self.rows["place"][there] = -1
         return gone
 
     def rows_of(self, numbers: Sequence[int]) -> list[int]:
