@@ -260,6 +260,25 @@ def test_a_day_needs_to_know_when_it_was_said() -> None:
     assert [item.occurred_at for item in items["events"]] == [None]
 
 
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        ("I live in Berlin and work at Bosch.", ["I live in Berlin", "I work at Bosch"]),
+        ("My sister lives in Oslo, and works at Equinor.", ["My sister lives in Oslo", "My sister works at Equinor"]),
+        ("I'm vegetarian and allergic to peanuts.", ["I'm vegetarian", "I'm allergic to peanuts"]),
+        ("I have a dog and live in Porto but work in Braga.", ["I have a dog", "I live in Porto", "I work in Braga"]),
+        ("我住在北京并且在字节跳动工作。", ["我住在北京", "在字节跳动工作"]),
+        ("I want to move to Rome and work at a museum.", ["I want to move to Rome and work at a museum"]),
+        ("I used to live in Rome and work at Fiat.", ["I used to live in Rome and work at Fiat"]),
+        ("I will live in Rome and work from home.", []),
+        ("If I lived in Paris and worked at Chanel I'd be happy.", []),
+    ],
+)
+def test_two_predicates_of_one_subject_are_two_statements(line: str, texts: list[str]) -> None:
+    """Each of them can be replaced without the other, unless the second may hang on the first one's mood."""
+    assert sorted(item.text for _, item in found(line)) == sorted(texts)
+
+
 def test_name_work_and_home_of_one_sentence_can_be_replaced_apart() -> None:
     """ "I'm Alice, a front-end engineer in Shenzhen" gives three items, none of which holds another's value."""
     texts = {item.attribute: item.text for _, item in found("I'm Alice, a front-end engineer in Shenzhen.")}

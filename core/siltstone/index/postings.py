@@ -49,13 +49,6 @@ class Block:
         ends = np.where(there, self.starts.take(at + 1, mode="clip"), starts)
         return [self.packed[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
-    def find_all(self, hashes: Hashes) -> list[Packed]:
-        """Return the packed postings of those of the terms that are here."""
-        if not len(self.hashes):
-            return []
-        at = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return [self.packed[self.starts[i] : self.starts[i + 1]] for i in at[self.hashes[at] == hashes].tolist()]
-
     def rows(self) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the row of every posting, a bounded number at once."""
         for first in range(0, len(self.packed), _CHUNK):

@@ -13,6 +13,7 @@ from ..lexicon import pattern, words_of
 from ..people import People
 from ..relations import ENGLISH, ENGLISH_PATTERN
 from ..statement import NOBODY, OTHER, SELF, THING
+from .coordination import coordinated
 from .predicate import expand, is_past
 
 NAME: Final = r"[A-ZÀ-Ý][a-zà-ÿ]+(?:['’][A-Z][a-z]+|-[A-Z]?[a-z]+)?(?: [A-ZÀ-Ý][a-zà-ÿ]+)?"
@@ -109,8 +110,7 @@ _PERSON_AT_END: Final = re.compile(rf"(?:\b(?i:{ENGLISH_PATTERN})|\b{NAME})$")
 def clauses(sentence: str, people: People) -> Iterator[Clause]:
     """Yield the clauses of a sentence. Pronouns are resolved by ``people``, which learns whom the sentence mentions."""
     before = ""
-    for piece in _pieces(sentence):
-        text = bare(piece)
+    for text in (text for piece in _pieces(sentence) for text in coordinated(bare(piece))):
         if text:
             clause = _read(text, people)
             if before and re.match(r"who\b", text, re.IGNORECASE):
