@@ -83,14 +83,15 @@ def audit(
     """List what was done for good; or review what was made of conversations.
 
     \b
-    siltstone audit                          what was forgotten, erased, restored and repaired: when
-                                             (local time), whose, how much; never the words
-    siltstone audit --sample 0.1             draw digests, check each item against its sources, and write
-                                             audit.html to read and tick: first those that are queued
-                                             (stats counts them), then others by chance
-    siltstone audit --verdicts verdicts.json take in what was ticked
+    siltstone audit
+    siltstone audit --sample 0.1
+    siltstone audit --verdicts verdicts.json
 
-    The report holds memories in plain text. Exit code 4 where the judge failed for a digest.
+    Alone: what was forgotten, erased, restored and repaired, when (local time), whose, how much; never the words.
+
+    With --sample: draw digests, check each item against its sources, and write a report to read and tick. Those that
+    are queued (stats counts them) come first, then others by chance. The report holds memories in plain text. Exit
+    code 4 where the judge failed for a digest.
     """
     if sample is not None and verdicts is not None:
         raise typer.BadParameter("goes without --sample", param_hint="--verdicts")
