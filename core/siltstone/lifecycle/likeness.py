@@ -14,6 +14,7 @@ from ..compress.lexicon import words_of
 from ..compress.modality import negated
 from ..text.language import script
 from ..text.tokenize import terms
+from .bilingual import things
 
 _REMEMBERED: Final = 8192  # statements: each is compared with every other of its topic
 SAME: Final = 0.6
@@ -36,7 +37,7 @@ _GRAMMAR_EN: Final = frozenset(
         "very much love like likes loved enjoy enjoys hate dislike dislikes prefer fan favorite favourite can stand",
         "name called call birthday born turn turned email mail address phone number eat eats eating ate drink drinks",
         "drinking go going went have has had use using always usually often again please plan planning trip visit is",
-        "are was were",
+        "are was were something absolutely truly simply totally",
     )
     for term in terms(word)
 )
@@ -44,7 +45,7 @@ _GRAMMAR_ZH: Final = re.compile(
     r"我们|我们|咱们|我|我的|现在|目前|最近|刚刚|刚|已经|其实|不对|记错了|说错了|应该|从|上个?(?:月|周|星期)|去年|今年|昨天|今天|"
     r"前天|不再|再也不|再|不|没|没有|别|了|的|在|住在|住|搬到|搬去|搬家|搬|定居|家|工作|上班|入职|就职|跳槽|换到|换了|换成|换|改成|"
     r"受不了|离不[开了]|少不了|不能没有|情有独钟|着迷|(?:没|感|没有)?兴趣|反胃|恶心|上瘾|迷(?!你)|爱好者|戒掉?|每天|顿顿|一闻|超(?=爱|喜欢)|"
-    r"对(?=[^，]{1,8}(?:情有独钟|着迷|没|感|无感|上瘾))|如今|改到|改|去|来|到|公司|当|做|是|一名|一个|一位|个|名|新|喜欢|爱|讨厌|很|特别|非常|最|更|可|吃|喝|看|听|叫|名字|生日|邮箱|"
+    r"会(?=过敏)|对(?=[^，]{1,8}(?:过敏|情有独钟|着迷|没|感|无感|上瘾))|如今|录用|聘用|招进|进去|被(?=[^，]{1,12}(?:录用|聘用|挖|招))|把我|又|抽(?=烟)|改到|改|去|来|到|公司|当|做|是|一名|一个|一位|个|名|新|喜欢|爱|讨厌|很|特别|非常|最|更|可|吃|喝|看|听|叫|名字|生日|邮箱|"
     r"电话|手机号?|地址|岁|今年|开始|已|也|还|都|就|行|吧|啊|呢|哦|，|。|！|,|!|\s"
 )
 _DAY_ZH: Final = re.compile(
@@ -64,11 +65,14 @@ _ROLE: Final = re.compile(
 )
 _EMPLOYER: Final = re.compile(
     r"(?i:\b(?:at|for|with|joined|join|by)) (?:the )?[A-Z]|(?i:\bmy own (?:business|company|studio|shop))|"
-    r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)|的(?:员工|职员|雇员|职工)|东家|雇主|单位"
+    r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)|被[^，]{1,12}(?:录用|聘用|挖|招)|把我(?:招|挖|聘)|的(?:员工|职员|雇员|职工)|东家|雇主|单位"
 )
 _ASIDE: Final = re.compile(
-    r"\b(?:don'?t forget|never mind|no problem|not to mention|why not)\b|别忘了?|不要忘了?|不用说", re.IGNORECASE
+    r"\b(?:don'?t forget|(?:please |do )?remember|never mind|no problem|not to mention|why not)\b"
+    r"|别忘了?|不要忘了?|不用说",
+    re.IGNORECASE,
 )
+_ALLERGIC: Final = re.compile(r"\ballergic\b", re.IGNORECASE)
 _TWICE: Final = re.compile(
     r"\b(?:can|could)(?:n['’]t| ?not)\b[^,.]{0,30}\bwithout\b|无[^，]{1,3}不欢|离不[开了]|少不了|不能没有"
     r"|[不没][^，]{1,5}(?:就(?:难受|不舒服|不行|浑身|睡不着|没劲)|吃不下|不香|不行)",
@@ -111,7 +115,7 @@ def words(text: str) -> frozenset[str]:
     """Return the terms of a statement without its grammar, names and all."""
     if script(text) == "han":
         return content(_DAY_ZH.sub(" ", text))
-    return frozenset(terms(_ASIDE.sub("", text))) - _GRAMMAR_EN
+    return frozenset(terms(_ALLERGIC.sub("allergy", _ASIDE.sub("", text)))) - _GRAMMAR_EN
 
 
 def same(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -121,17 +125,29 @@ def same(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= SAME * min(len(one), len(other))
 
 
+def same_things(one: str, other: str) -> bool:
+    """Return whether two statements are about the same; of two languages, as far as a table knows."""
+    if script(one) == script(other):
+        return same(content(one), content(other))
+    mine, its = things(one), things(other)
+    return bool(mine) and bool(its) and same(mine, its)
+
+
 def same_value(attribute: str, one: str, other: str) -> bool:
     """Return whether two statements give an attribute the same value."""
     exact = _EXACT.get(attribute)
     if exact is not None:
         return exact.findall(one) == exact.findall(other)
-    return same(content(one), content(other))
+    return same_things(one, other)
 
 
 def says_the_same(one: str, other: str) -> bool:
     """Return whether two statements of one topic say the same, in other words perhaps; a denial says the reverse."""
-    if denies(one) != denies(other) or not (names(one) <= names(other) or names(other) <= names(one)):
+    if denies(one) != denies(other):
+        return False
+    if script(one) != script(other):
+        return bool(things(one)) and things(one) == things(other)
+    if not (names(one) <= names(other) or names(other) <= names(one)):
         return False
     a, b = words(one), words(other)
     return bool(a) and bool(b) and len(a & b) >= _ALIKE * max(len(a), len(b))

@@ -15,9 +15,9 @@ from typing import Final, Literal, TypeAlias
 from ..compress.statement import SINGLE_VALUED
 from ..records import Record, replace, unique
 from .candidates import CORRECTION, TOPIC, subject_and_attribute, topic_of
-from .likeness import aspects, content, denies, same, same_value, says_the_same, stance
+from .likeness import aspects, content, denies, same_things, same_value, says_the_same, stance
 from .retract import CANCELLED, REPAIRED, repaired
-from .signals import changes
+from .signals import changes, resumes
 
 Verdict: TypeAlias = Literal["unrelated", "repeats", "supersedes", "contradicts"]
 """What one statement is to an older one of its topic."""
@@ -160,7 +160,7 @@ def compare(new: Record, old: Record) -> Verdict:
     if attribute.startswith("former "):
         return _former(new, old, of[1])
     if _REVERSE.get(attribute) == of[1]:
-        return "supersedes" if same(content(new.text), content(old.text)) and _names_all(new, old) else "unrelated"
+        return "supersedes" if same_things(new.text, old.text) and _names_all(new, old) else "unrelated"
     if of[1] != attribute and of[1] in _GIVEN_UP.get(attribute, ()):
         return "supersedes" if _gives_up(new, old) else "unrelated"
     if attribute == "diet":
@@ -213,6 +213,10 @@ def _end(new: Record, ended: Sequence[Record], now: datetime) -> Revision:
     """Close what a statement says is over; the statement itself is kept as a fact of the past."""
     if not ended and _is_cancelled(new):
         return Revision("none", new, (), "it takes back nothing that is known")
+    if not ended and new.kind == "event":  # what was sold was never known: it is what happened
+        about = subject_and_attribute(new) or ("", "")
+        happening = replace(new, topic=topic_of(about[0], "event"))
+        return Revision("add", happening, (happening,), "new")
     fact = replace(new, kind="fact")
     closed = tuple(close(old, _began(new), new.id, now) for old in ended)
     why = "ends " + ", ".join(repr(old.text) for old in ended) if ended else "new"
@@ -225,7 +229,7 @@ def _former(new: Record, old: Record, attribute: str) -> Verdict:
     mine, its = content(new.text), content(old.text)
     if _is_cancelled(new):  # "it's off" takes back what was said last; else the words of the plan must be in it
         return "supersedes" if mine and its and mine & its else "unrelated"
-    return "supersedes" if same(mine, its) else "unrelated"
+    return "supersedes" if same_things(new.text, old.text) else "unrelated"
 
 
 def _is_cancelled(record: Record) -> bool:
@@ -239,7 +243,7 @@ def _diet(new: Record, old: Record) -> Verdict:
         return "supersedes"
     if says_the_same(new.text, old.text):
         return "repeats"
-    if denies(new.text) != denies(old.text) and content(new.text) and same(content(new.text), content(old.text)):
+    if denies(new.text) != denies(old.text) and content(new.text) and same_things(new.text, old.text):
         return "supersedes"
     return "unrelated"
 
@@ -249,8 +253,9 @@ def _gives_up(new: Record, old: Record) -> bool:
     mine, its = stance(new.text), stance(old.text)
     if mine is not None and its is not None:
         return mine != its
-    ends = denies(new.text) or ((new.topic or "").endswith("dislike") and changes(new.text))
-    return ends and not denies(old.text) and _names_all(new, old) and same(content(new.text), content(old.text))
+    ends = not denies(old.text) and (denies(new.text) or ((new.topic or "").endswith("dislike") and changes(new.text)))
+    begins = denies(old.text) and not denies(new.text) and resumes(new.text)
+    return (ends or begins) and _names_all(new, old) and same_things(new.text, old.text)
 
 
 def _names_all(new: Record, old: Record) -> bool:

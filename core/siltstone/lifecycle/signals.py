@@ -33,9 +33,19 @@ _WORK_ENDS: Final = re.compile(
 _WORK_BEGINS: Final = re.compile(
     r"\b(?:got|landed|took|accepted|started|starting|found)\b.{0,25}\b(?:job|position|role|work|working)\b|"
     r"\b(?:job|position|role) (?:at|with)\b|\bjoined\b.{1,40}\bas an?\b|\bswitched (?:jobs|companies)\b|"
+    r"\b(?:got|was|been|were|am) (?:just |finally )?(?:hired|recruited|headhunted|taken on|poached) by\b|"
+    r"\b(?:made|promoted|appointed|named) me\b|"
+    r"被[^，]{1,12}(?:录用|聘用|挖走|挖去|招)|把我(?:招|挖|聘)|升任|升职[当为到做]|"
     r"跳槽|入职|(?:辞职|离职)[后了就]*(?:去|到|进|加入)了?(?![旅玩休外医])[^，。]{2,8}|换了?(?:份|个)?(?:新)?工作|新工作|去了?[^，。]{1,12}(?:上班|工作)",
     re.IGNORECASE,
 )
+_SOLD: Final = re.compile(
+    r"\b(?:sold|traded|gave away|given away|got rid of|scrapped|parted with)\b"
+    r"(?! \w+ to me\b).{0,20}\b(?:my|our|the|it)\b"
+    r"|(?:卖|送人|转让|报废|处理)(?:掉|出去)?了",
+    re.IGNORECASE,
+)
+_RESUMES: Final = re.compile(r"\bagain\b|\bback (?:to|on)\b|\brelapsed\b|又|重新|再次|恢复", re.IGNORECASE)
 _HOME_ENDS: Final = re.compile(
     r"\bmoved (?:out of|away from)\b|\bleft (?:(?-i:[A-Z])\w+)(?: (?:for good|behind|last|in|\w+ ago)\b|$)|"
     r"搬离|离开了?(?!公司|家)[\u4e00-\u9fff]{2,4}$",
@@ -76,6 +86,11 @@ def changes(text: str) -> bool:
     return _CHANGES.search(text) is not None
 
 
+def resumes(text: str) -> bool:
+    """Return whether a statement says that something is again as it was."""
+    return _RESUMES.search(text) is not None
+
+
 def cancels(text: str) -> bool:
     """Return whether a sentence takes a plan back."""
     return _CANCELS.search(text) is not None
@@ -96,6 +111,8 @@ def implied(text: str) -> str | None:
         return "work"
     if _WORK_ENDS.search(text):
         return "former work"
+    if _SOLD.search(text):
+        return "former possession"
     return "former home" if _HOME_ENDS.search(text) else None
 
 

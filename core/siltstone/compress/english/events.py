@@ -128,7 +128,10 @@ _RESCHEDULED: Final = re.compile(
     re.IGNORECASE,
 )
 _TURNED_INTO: Final = re.compile(
-    r"(?:offered|hired|fired|promoted|accepted|diagnosed|laid off|admitted|elected)\b|to (?-i:[A-Z])\w+", re.IGNORECASE
+    r"(?:offered|hired|recruited|headhunted|poached|taken on|fired|promoted"
+    r"|accepted|diagnosed|laid off|admitted|elected)\b"
+    r"|to (?-i:[A-Z])\w+",
+    re.IGNORECASE,
 )
 _MOVED: Final = re.compile(
     r"(?:back |over |up |down |out |in |away |house)*(?:to|from|in|into|house|out|here|home|with)\b|$", re.IGNORECASE

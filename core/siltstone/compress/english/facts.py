@@ -57,6 +57,12 @@ _TRADE: Final = pattern(
 _WHERE: Final = pattern(r"(?:at|for|as|in|with|there|here|near|on)\b")
 
 
+_OVER: Final = pattern(r"\b(?:no longer|any ?more|any longer)\b")
+_NO_LONGER_THERE: Final = pattern(
+    r"(?:(?P<in>in|living in)|at|with|working (?:at|for)) (?:the )?(?-i:[A-Z])\w+.*\b(?:any ?more|any longer)\b"
+)
+
+
 def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     """Yield the facts that a clause tells about a person."""
     if predicate.verb == "be":
@@ -103,6 +109,8 @@ def _being(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
             yield Finding(FACTS, next(name for name, value in match.groupdict().items() if value))
     elif current and _HIRED.match(after):
         yield Finding(FACTS, "work")
+    elif current and predicate.negated and (left := _NO_LONGER_THERE.match(after)):
+        yield Finding(FACTS, "former home" if left["in"] else "former work")
     elif current and (_RESIDENT.match(after) or (match := _at_place(clause, predicate, after))):
         yield Finding(FACTS, "home")
     elif current and words.SECTOR.match(after):
@@ -189,6 +197,8 @@ def _having(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         yield Finding(FACTS, "pet" if match["pet"] else "family")
     elif _TONGUE.match(after) and len(after.split()) < 4:
         yield Finding(FACTS, "language")
+    elif predicate.negated and _OVER.search(clause.text) and _HELD.match(after) and not words.NOT_HELD.match(after):
+        yield Finding(FACTS, "former possession")
     elif predicate.negated or predicate.tense != "present" or dated(clause.text, days=40):
         return
     elif _HELD.match(after) and not words.NOT_HELD.match(after) and not words.EVENT_NOUN.search(after):

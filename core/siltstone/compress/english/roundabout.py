@@ -71,6 +71,13 @@ _PATTERNS: Final = tuple(
             rf"^{_PROPER} (?:has |have )?{_WHILE}(?:hired|hires|employed|employs|pays|recruited|headhunted"
             r"|took|taken|promoted) (?:me|us|my (?:bills|salary|wages|rent))\b(?! (?:to|out|for a)\b)",
         ),
+        (
+            FACTS,
+            "work",
+            rf"^(?:they|{_PROPER}|my (?:boss|company|employer)|the (?:company|board)) (?:has |have )?{_WHILE}"
+            r"(?:made|named|appointed|promoted) me (?:to |as )?(?:the |an? )?(?:\w+ ){0,2}"
+            r"(?:head|lead|chief|vice|captain|\w+(?:er|or|ist|ian))\b",
+        ),
         (FACTS, "work", rf"^{_PROPER} is {_WHILE}where (?:i|we) {_WHILE}work\b"),
         (FACTS, "work", rf"\b(?:at|for) {_PROPER},? where (?:i|we) {_WHILE}work\b"),
         (
@@ -99,6 +106,20 @@ _PATTERNS: Final = tuple(
             r"|makes? me (?:so |very |really )?(?:happy|smile|feel alive))\b",
         ),
         (PREFERENCES, "like", rf"{_THING} is what (?:gets me|keeps me|makes my day|i live for|i love)\b"),
+        (
+            PREFERENCES,
+            "like",
+            rf"{_THING} (?:is|are) (?:something|one thing|a thing|things) (?:that )?i {_WHILE}"
+            r"(?:love|enjoy|adore|like)\b",
+        ),
+        (PREFERENCES, "like", rf"{_THING} (?:has |have |had )?{_WHILE}(?:grown|growing|grew) on (?:me|us)\b"),
+        (
+            PREFERENCES,
+            "dislike",
+            rf"{_THING} (?:is|are) (?:something|one thing|a thing|things) (?:that )?i {_WHILE}"
+            r"(?:hate|can not stand|detest|loathe)\b",
+        ),
+        (PREFERENCES, "dislike", rf"{_THING} and i are {_WHILE}(?:done|through|over|finished)\b"),
         (
             PREFERENCES,
             "dislike",

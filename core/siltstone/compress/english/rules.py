@@ -208,6 +208,13 @@ RULES: Final = (
     ),
     Rule("skill", words.stems("drive swim cook ride read"), tenses="present", negated=True, undated=True),
     Rule("skill", words.stems("play"), tenses="past present perfect", negated=True, undated=True),
+    Rule(
+        "former possession",
+        words.stems("own drive keep"),
+        pattern(r"(?:an?|the|my|any|that)\s.*\b(?:any ?more|any longer)\b"),
+        tenses="present",
+        negated=True,
+    ),
     Rule("possession", words.stems("own drive"), pattern(r"(?:an?|the|my)\s\w"), tenses="present", negated=False),
     Rule("hobby", words.stems("take"), pattern(r"up (?!(?:space|time|room|on|the offer)\b)\w"), tenses="past perfect"),
     Rule(

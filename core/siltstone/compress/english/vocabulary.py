@@ -38,8 +38,8 @@ MILESTONE: Final = stems(
     "graduate marry divorce adopt quit resign retire pass fail win lose buy sell break start join finish "
     "complete launch "
     "publish promote hire fire move relocate visit travel fly enrol enroll book accept receive apply die bury diagnose "
-    "injure crash propose deliver give sprain fracture switch change leave sign open close found inherit donate elope "
-    "immigrate emigrate enlist"
+    "injure crash trade propose deliver give sprain fracture switch change leave sign open close found inherit donate "
+    "elope immigrate emigrate enlist"
 )
 EMPTY: Final = stems(
     "meant be try see think say tell let do get need check look ask make know guess mean hope wonder "
