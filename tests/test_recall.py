@@ -180,21 +180,28 @@ def test_what_no_longer_holds_stands_behind_unless_the_past_is_asked_about(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "asked"),
+    ("old", "new", "asked", "undated"),
     [
-        ("Alice lives in Berlin.", "Alice has moved to Lisbon.", "Where did Alice live in {0:%B %Y}?"),
-        ("用户住在北京。", "用户搬到了上海。", "{0.year}年{0.month}月用户住在哪里？"),
+        (
+            "Alice lives in Berlin.",
+            "Alice has moved to Lisbon.",
+            "Where did Alice live in {0:%B %Y}?",
+            "Where did Alice live in {0:%B}?",
+        ),
+        ("用户住在北京。", "用户搬到了上海。", "{0.year}年{0.month}月用户住在哪里？", "{0.month}月用户住在哪里？"),
     ],
 )
 def test_what_held_at_a_past_time_comes_first_when_that_time_is_named(
-    memory: Memory, old: str, new: str, asked: str
+    memory: Memory, old: str, new: str, asked: str, undated: str
 ) -> None:
     """ "Where did I live in March" means the home of March, not the one that replaced it in May."""
     memory.chat()
     moved = NOW - timedelta(days=60)
     memory.know(new, days=60, valid_from=moved, id="new")
     memory.know(old, days=400, valid_until=moved, superseded_by="new")
+    memory.know("Alice works at Bosch. 用户在博世上班。", days=400)
     assert memory.best(asked.format(NOW - timedelta(days=120))) == old
+    assert memory.best(undated.format(NOW - timedelta(days=120))) == old
     later = [hit.record.text for hit in memory.ask(asked.format(NOW - timedelta(days=35)), top_k=20)]
     assert later.index(new) < later.index(old)
 

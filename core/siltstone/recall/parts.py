@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..protocols import UNKNOWN, Candidates, Ints
+from ..protocols import UNKNOWN, Bools, Candidates, Ints
 from ..records import KINDS, ROLES, micros
 from ..settings import HALF_LIFE_DAYS
-from ..text.periods import Period
+from ..text.periods import Period, past_times
 from ..text.traits import ASKS_LAST, NAMES, SPEAKS_OF_TIME
 from .arm import Arm
 from .lexical import Lexical
@@ -92,12 +92,13 @@ def standing(candidates: Candidates, question: Question, now: datetime, rows: In
     """Return what time and care have made of the rows: whether they still hold, how fresh and important they are."""
     moment = micros(now)
     until = candidates.valid_until[rows]
-    closed = ((until != UNKNOWN) & (until <= moment)).astype(np.float64)
+    closed = (until != UNKNOWN) & (until <= moment)
+    asked = closed & (np.bool_(question.asks_past) | _held(until, question.periods, now))
     said = candidates.said_at[rows].astype(np.float64)
     importance = candidates.importance[rows]
     return {
-        "closed": closed * (not question.asks_past),
-        "closed.asked": closed * question.asks_past,
+        "closed": (closed & ~asked).astype(np.float64),
+        "closed.asked": asked.astype(np.float64),
         "importance": np.where(np.isnan(importance), 0.0, importance - 0.5),
         "freshness": _freshness(candidates.kind[rows], moment - said),
     }
@@ -147,6 +148,14 @@ def closeness(candidates: Candidates, periods: Sequence[Period], rows: Ints) -> 
             near = _near((start - times) / _DAY, (times - end) / _DAY, period.days)
             best = np.maximum(best, np.where(times == UNKNOWN, 0.0, near * period.weight))
     return best
+
+
+def _held(until: Ints, periods: Sequence[Period], now: datetime) -> Bools:
+    """Return whether what held until then still held when the past times that a question names began."""
+    held = np.zeros(len(until), np.bool_)
+    for period in past_times(periods, now):
+        held |= until > micros(period.start)
+    return held
 
 
 def _few(candidates: Candidates) -> float:

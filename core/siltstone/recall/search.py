@@ -11,12 +11,13 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..protocols import Candidates, Fingerprint, Floats, Query, Reranker, Store, Where
 from ..records import Hit
+from ..text.periods import past_times
 from .arm import DEPTH
 from .occasions import TELLING, times_of
 from .question import read_question
 from .rank import Ranking, rank
 from .sources import expanded
-from .validity import current_first, held_first, is_past
+from .validity import current_first, held_first
 from .weights import FED_BACK, FEEDBACK
 
 RERANKED: Final = 50
@@ -79,8 +80,8 @@ def search(
     hits = _resolve(store, user_id, found, ranking, wanted)
     if reranker is not None:
         hits = _rerank(reranker, query, hits)
-    if question.asks_past or is_past(question.periods, now):
-        hits = held_first(hits, question.periods)
+    if (then := past_times(question.periods, now)) or question.asks_past:
+        hits = held_first(hits, then)
     else:
         hits = current_first(store, user_id, hits, where or Where(now=now))
     if expand == "source":

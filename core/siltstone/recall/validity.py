@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from ..protocols import Store, Where
 from ..records import Hit, Record
 from ..text.periods import Period
 from .conditions import is_meant
-
-
-def is_past(periods: Sequence[Period], now: datetime) -> bool:
-    """Return whether a question names times, and all of them are over."""
-    return bool(periods) and all(period.end <= now for period in periods)
 
 
 def current_first(store: Store, user_id: str, hits: list[Hit], where: Where) -> list[Hit]:

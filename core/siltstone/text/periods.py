@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -42,6 +42,13 @@ class Period:
         return replace(
             self, start=self.start + first * _DAY, end=self.start + max(round(self.days * end), first + 1) * _DAY
         )
+
+
+def past_times(periods: Sequence[Period], now: datetime) -> list[Period]:
+    """Return the likeliest of the times that words may mean, if all of these are over; else none."""
+    surest = max((period.weight for period in periods), default=0.0)
+    likeliest = [period for period in periods if period.weight == surest]
+    return likeliest if all(period.end <= now for period in likeliest) else []
 
 
 Reading = Callable[["re.Match[str]", datetime], list[Period]]
