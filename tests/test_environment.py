@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scripted_server import Answer, ScriptedServer
-from siltstone import ConfigurationError, Settings, TieredMemory
+from scripted_server import Answer, Asked, ScriptedServer
+from siltstone import ConfigurationError, Settings
 from siltstone.cli.environment import settings
 from siltstone.testing import HashEmbedder
 
@@ -60,21 +60,42 @@ def test_every_setting_but_headings_has_its_variable(field: dataclasses.Field[ob
         settings({name: value})
 
 
+def embed(asked: Asked) -> Answer:
+    """Answer as a server of embeddings would."""
+    rows = HashEmbedder().embed_documents(asked.body["input"])
+    return Answer({"data": [{"index": i, "embedding": row.tolist()} for i, row in enumerate(rows)]})
+
+
+def run(server: ScriptedServer, *arguments: str) -> str:
+    """Return what the command line prints that was told to keep addresses from a remote embedder."""
+    environment = {**os.environ, "SILTSTONE_SENSITIVE": "email"}
+    command = [sys.executable, "-m", "siltstone", *arguments, "--embedder", f"openai:hash@{server.url}"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_the_command_line_keeps_what_is_sensitive(tmp_path: Path) -> None:
-    """A search with a remote embedder sends the question without it, where the environment says so."""
-
-    def embed(asked: object) -> Answer:
-        texts = asked.body["input"]  # type: ignore[attr-defined]
-        rows = HashEmbedder().embed_documents(texts)
-        return Answer({"data": [{"index": i, "embedding": row.tolist()} for i, row in enumerate(rows)]})
-
+    """What is added and asked reaches a remote embedder without it, where the environment says so."""
     with ScriptedServer(embed) as server:
-        with TieredMemory.open(tmp_path / "m", embedder=f"openai:hash@{server.url}") as memory:
-            memory.add([("user", "I live in Lisbon.")], session_id="s")
-        before = len(server.asked)
-        environment = {**os.environ, "SILTSTONE_SENSITIVE": "email", "SILTSTONE_EMBEDDER": f"openai:hash@{server.url}"}
-        command = [sys.executable, "-m", "siltstone", "search", "who is a@b.example?", "--store", str(tmp_path / "m")]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
-        assert "Lisbon" in done.stdout
-        assert "who is [redacted]?" in str([asked.body for asked in server.asked[before:]])
-        assert "a@b.example" not in str([asked.body for asked in server.asked])
+        run(server, "add", "I live in Lisbon, a@b.example.", "--session", "s", "--store", str(tmp_path / "m"))
+        assert "Lisbon" in run(server, "search", "who is a@b.example?", "--store", str(tmp_path / "m"))
+        asked = str([asked.body for asked in server.asked])
+    assert "who is [redacted]?" in asked
+    assert "a@b.example" not in asked
+
+
+def test_a_measurement_keeps_what_is_sensitive(tmp_path: Path) -> None:
+    """``bench`` embeds a user's own texts and questions, under the same rules."""
+    said = {"created_at": "2024-05-08T09:30:00+00:00"}
+    lines = [
+        {"id": "a", "text": "I live in Lisbon, a@b.example.", **said},
+        {"id": "b", "text": "I have a dog.", **said},
+        {"question": "who is a@b.example?", "gold": ["a"]},
+    ]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with ScriptedServer(embed) as server:
+        run(server, "bench", "custom", str(tmp_path / "mine.jsonl"))
+        asked = str([asked.body for asked in server.asked])
+    assert "who is [redacted]?" in asked
+    assert "a@b.example" not in asked

@@ -17,6 +17,7 @@ from siltstone import Message, Settings, TieredMemory, upkeep
 from siltstone.compress.llm import LLMSummarizer
 from siltstone.models.openai import OpenAIChatModel, OpenAIEmbedder
 from siltstone.protocols import Floats
+from siltstone.quality.run import audit
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.text.sensitive import MARK
 
@@ -105,7 +106,12 @@ def leaks(server: ScriptedServer) -> list[tuple[str, str]]:
 def opened(server: ScriptedServer, where: str | Path, clock: FrozenClock, **changes: Any) -> TieredMemory:
     """Open a memory all of whose models are behind the server."""
     settings = changes.pop("settings", None) or Settings(
-        embed_wait=5.0, span_turns=4, reflect=True, sensitive=RULES, on_sensitive=changes.pop("on_sensitive", "redact")
+        embed_wait=5.0,
+        span_turns=4,
+        reflect=True,
+        judge=changes.get("llm", "") is not None,
+        sensitive=RULES,
+        on_sensitive=changes.pop("on_sensitive", "redact"),
     )
     models = {
         "embedder": f"openai:hash@{server.url}",
@@ -124,8 +130,8 @@ def clock() -> FrozenClock:
     return FrozenClock("2024-05-08T12:00:00+00:00")
 
 
-def live(memory: TieredMemory, clock: FrozenClock) -> None:
-    """Do everything that asks a model: add, remember, update, search, digest, roll up, reflect, in two languages."""
+def live(memory: TieredMemory, clock: FrozenClock, server: ScriptedServer) -> None:
+    """Do everything that asks a model: add, search, digest, judge, roll up, reflect, audit, in two languages."""
     for number, talk in enumerate([ENGLISH, CHINESE, PLAIN] * 4):
         memory.add(talk, session_id=f"s{number % 3}", created_at=clock.now())
         memory.consolidate()
@@ -140,18 +146,19 @@ def live(memory: TieredMemory, clock: FrozenClock) -> None:
     clock.advance(days=60)
     memory.consolidate()
     memory.flush(10)
+    audit(memory, sample=1.0, judge=f"openai:auditor@{server.url}")
 
 
 @pytest.mark.parametrize("on_sensitive", ["redact", "local"])
 def test_no_byte_of_it_arrives(server: ScriptedServer, tmp_path: Path, clock: FrozenClock, on_sensitive: str) -> None:
     """Summaries, statements, roll-ups, reflection, vectors, questions, reranking: nothing sensitive leaves."""
     with opened(server, tmp_path / "m", clock, on_sensitive=on_sensitive) as memory:
-        live(memory, clock)
+        live(memory, clock, server)
         assert leaks(server) == []
         assert {asked.path for asked in server.asked} == {"/v1/embeddings", "/v1/rerank", "/v1/chat/completions"}
         asked = json.dumps([one.body for one in server.asked], ensure_ascii=False)
         assert MARK in asked
-        assert "insights" in asked
+        assert all(task in asked for task in ("insights", "supersedes", "auditor"))
         assert [message.content for message in memory.messages("s0")][:4] == [text for _, text in ENGLISH]
         assert any("alice.b@example.com" in hit.record.text for hit in memory.search("alice.b@example.com"))
         counts = memory.stats().sensitive
@@ -163,9 +170,9 @@ def test_no_byte_of_it_arrives(server: ScriptedServer, tmp_path: Path, clock: Fr
 
 def test_the_test_would_see_it(server: ScriptedServer, tmp_path: Path, clock: FrozenClock) -> None:
     """Without rules every secret does arrive: the life above sends them all."""
-    settings = Settings(embed_wait=5.0, span_turns=4, reflect=True)
+    settings = Settings(embed_wait=5.0, span_turns=4, reflect=True, judge=True)
     with opened(server, tmp_path / "m", clock, settings=settings) as memory:
-        live(memory, clock)
+        live(memory, clock, server)
         assert {secret for secret, _ in leaks(server)} == set(SECRETS)
         assert {path for _, path in leaks(server)} == {"/v1/embeddings", "/v1/rerank", "/v1/chat/completions"}
         assert memory.stats().sensitive == {}

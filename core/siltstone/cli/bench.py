@@ -163,9 +163,13 @@ def _measure(
 
     from ..evaluate.run import measure, steps
     from ..evaluate.watch import Remembered
+    from ..models.guarded import Guard
     from ..models.resolve import resolve_embedder
+    from .environment import settings
 
-    embedder = resolve_embedder(None if spec == "default" else spec)
+    chosen = settings()
+    guard = Guard(chosen.sensitive, chosen.on_sensitive)
+    embedder = guard.embedder(resolve_embedder(None if spec == "default" else spec))
     cache = Remembered(embedder, vectors) if vectors is not None else None
     total, done = steps(benchmark, budgets), 0
     with _place(store) as location, progress(benchmark.name) as move:
@@ -179,7 +183,7 @@ def _measure(
             benchmark,
             location,
             embedder=cache or embedder,
-            reranker=reranker,
+            reranker=guard.reranker(reranker),
             cuts=cuts,
             budgets=budgets,
             step=step,
