@@ -175,6 +175,38 @@ def test_what_has_expired_is_purged(memory: TieredMemory, clock: FrozenClock) ->
     assert [record.id for record in memory.records()] == [kept]
 
 
+def test_what_is_recalled_lives_on(clock: FrozenClock) -> None:
+    """With ``Settings.refresh`` a memory that comes into a context in the second half of its time has it again."""
+    with opened(clock, refresh=True) as memory:
+        code = memory.remember("the door code of the cabin is 4711", ttl=timedelta(days=30))
+        other = memory.remember("the parking ticket number is 9", ttl=timedelta(days=30))
+        clock.advance(days=10)
+        memory.context("What is the door code of the cabin?", sections=["recalled"])
+        assert memory.get(code).version == 1  # type: ignore[union-attr]
+        clock.advance(days=10)
+        memory.context("What is the door code of the cabin?", sections=["recalled"], now="2024-05-20T12:00:00+00:00")
+        assert memory.get(code).version == 1  # type: ignore[union-attr]
+        for _ in range(3):
+            assert "4711" in memory.context("What is the door code of the cabin?", max_tokens=40).text
+        assert memory.get(code).version == 2  # type: ignore[union-attr]
+        clock.advance(days=29)
+        assert [row.ids for row in memory.consolidate().rows] == [(other,)]
+        assert [record.id for record in memory.records()] == [code]
+        clock.advance(days=2)
+        assert list(memory.records()) == []
+
+
+def test_without_the_setting_a_context_writes_nothing(memory: TieredMemory, clock: FrozenClock) -> None:
+    """What is recalled expires when it says."""
+    memory.remember("the door code of the cabin is 4711", ttl=timedelta(days=30))
+    clock.advance(days=29)
+    before = memory.revision
+    assert "4711" in memory.context("What is the door code of the cabin?").text
+    assert memory.revision == before
+    clock.advance(days=2)
+    assert list(memory.records()) == []
+
+
 def test_a_full_memory_keeps_what_matters(clock: FrozenClock) -> None:
     """Over its capacity a user loses old turns first, then what is of little importance, never what is pinned."""
     with opened(clock, capacity_records=50) as memory:

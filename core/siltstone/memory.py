@@ -16,6 +16,7 @@ from .importers.formats import reader_for
 from .importers.source import Source
 from .lifecycle.forget import carry_out, plan
 from .lifecycle.history import history
+from .lifecycle.refresh import refresh
 from .lifecycle.state import state
 from .lifecycle.update import add_messages, update_record
 from .models.checked import CheckedEmbedder
@@ -705,7 +706,7 @@ class TieredMemory:
             hits = self.search(
                 query, top_k=max(10, min(max_tokens // 12, 400)), exclude_ids=exclude_ids, now=moment, expand="source"
             )
-        return build_context(
+        context = build_context(
             profile=profile,
             summaries=summaries,
             hits=hits,
@@ -716,6 +717,10 @@ class TieredMemory:
             max_tokens=max_tokens,
             settings=engine.settings,
         )
+        if engine.settings.refresh and now is None and not engine.read_only:
+            recalled = [hit.record for hit in context.hits]
+            refresh(engine.store, engine.long_term, self._user_id, recalled, now=engine.clock.now())
+        return context
 
     # --- how the verbs reach the engine
 

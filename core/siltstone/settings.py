@@ -64,6 +64,8 @@ class Settings:
     ``worker``        does a thread of this process consolidate what is due, while the application goes on? Else call
                       ``consolidate()``, or run ``siltstone consolidate`` from time to time
     ``worker_pause``  how long after a write does it begin? seconds
+    ``refresh``       does a memory with a time to live that comes into a context get as long again, once half of it has
+                      passed? ``context`` writes then, unless it is asked about another time, or the store is read-only
     ``capacity_records``, ``capacity_bytes``   how much may one user have? ``None``: as much as the disk; beyond it the
                       least valuable are evicted, never pinned ones
     ``lease``         after how long may another worker take over a span that a model is at work on? seconds
@@ -117,6 +119,7 @@ class Settings:
     review_share: float = 0.05
     worker: bool = False
     worker_pause: float = 2.0
+    refresh: bool = False
     capacity_records: int | None = None
     capacity_bytes: int | None = None
     lease: float = 300.0
