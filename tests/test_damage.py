@@ -59,10 +59,12 @@ def test_a_log_cut_anywhere_loses_only_the_cut_commit(tmp_path: Path) -> None:
     assert [record.id for record in FolderStore(tmp_path).scan("u", Where(kinds=("fact",)))] == ["f"]
 
 
-@pytest.fixture(scope="module")
-def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Original:
+@pytest.fixture(scope="module", params=[None, bytes(range(32))], ids=["plain", "encrypted"])
+def undamaged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Original:
     """A store of three hundred records, with every kind of file."""
-    return original(tmp_path_factory.mktemp("undamaged"))
+    if request.param is not None:
+        pytest.importorskip("cryptography")
+    return original(tmp_path_factory.mktemp("undamaged"), request.param)
 
 
 def test_a_flipped_bit_is_found_wherever_it_is(undamaged: Original, tmp_path: Path) -> None:

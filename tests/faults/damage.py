@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import orjson
 
 from items import asked, known, said, space, vector
 from siltstone.errors import SiltstoneError
 from siltstone.protocols import Floats, Where
+from siltstone.stores.encryption.cipher import Cipher
+from siltstone.stores.files import storefile
+from siltstone.stores.files.frames import Frame, scan
 from siltstone.stores.folder import FolderStore
 
 USER: Final = "u"
@@ -44,10 +48,13 @@ class Damage:
 class Original:
     """An undamaged store: its folder, its files, and what it answers.
 
-    ``older``: texts of versions that another one has replaced, which are right again where that one is damaged.
+    ``older``: texts of versions that another one has replaced, which are right again where that one is damaged;
+    ``frames``: start, end and record of the documents in each file.
     """
 
     folder: Path
+    key: bytes | None = None
+    frames: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     older: dict[str, str] = field(default_factory=dict)
     vectors: dict[str, Floats] = field(default_factory=dict)
@@ -61,13 +68,17 @@ class Original:
         start = data.rfind(b"\n", 0, damage.start) + 1
         end = data.find(b"\n", damage.end) + 1 or len(data)
         end = data.find(b"\n", end) + 1 or len(data)
-        return {id for id in self.texts if b'"i":"%b"' % id.removeprefix("turn:").encode() in data[start:end]}
+        return {id for first, last, id in self.frames[damage.file] if first < end and last > start}
+
+    def opened(self, place: Path, *, read_only: bool = False) -> FolderStore:
+        """Open the store, or a copy of it."""
+        return FolderStore(place, read_only=read_only, durability="os", key=self.key)
 
 
-def original(folder: Path) -> Original:
+def original(folder: Path, key: bytes | None = None) -> Original:
     """Make a store with several files of documents, vectors, a cache, versions, removals and an audit."""
-    made = Original(folder)
-    store = FolderStore(folder, durability="os", segment_size=20_000)
+    made = Original(folder, key)
+    store = FolderStore(folder, durability="os", segment_size=20_000, key=key)
     store.set_fingerprint(space())
     for first in range(0, _RECORDS, 30):
         ids = range(first, first + 30)
@@ -91,7 +102,21 @@ def original(folder: Path) -> Original:
         del made.texts[id]
     store.close()
     made.files = {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    keys = storefile.unlock(str(folder), key)
+    for name in made.files:
+        if "docs." in name:
+            cipher = keys.cipher(str((folder / name).parent))
+            made.frames[name] = [(f.start, f.end, id) for f, id in _items(made.files[name], cipher) if id in made.texts]
     return made
+
+
+def _items(data: bytes, cipher: Cipher) -> Iterator[tuple[Frame, str]]:
+    """Yield the frames of items, and the ids of their records."""
+    for piece in scan(data, cipher=cipher):
+        document = orjson.loads(piece.document) if isinstance(piece, Frame) else {}
+        if "i" in document:
+            assert isinstance(piece, Frame)
+            yield piece, document["i"] if "k" in document else f"turn:{document['i']}"
 
 
 def flips(made: Original, count: int, rng: random.Random) -> Iterator[Damage]:
@@ -136,7 +161,7 @@ def broken(made: Original, damage: Damage, place: Path, *, read_only: bool) -> s
             if not reported and (place / damage.file).read_bytes() == damaged:  # else it was repaired
                 return f"{damage}: nothing is reported"
         if not read_only:
-            store = FolderStore(place, durability="os")
+            store = made.opened(place)
             store.commit(USER, [known(_AFTER, "still at work")])
             store.close()
             again, _ = _served(made, place, hit, read_only=True)
@@ -149,7 +174,7 @@ def broken(made: Original, damage: Damage, place: Path, *, read_only: bool) -> s
 
 def _served(made: Original, place: Path, hit: set[str], *, read_only: bool) -> tuple[set[str], bool]:
     """Read in every way; return what can be read, and whether damage is reported. A wrong answer fails."""
-    store = FolderStore(place, read_only=read_only, durability="os")
+    store = made.opened(place, read_only=read_only)
     try:
         records = {record.id: record.text for record in store.scan(USER, Where())}
         back = {id for id in hit if id in made.older and records.get(id) == made.older[id]}

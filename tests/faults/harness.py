@@ -62,12 +62,12 @@ def sample(calls: Sequence[str], count: int, rng: random.Random) -> list[Fault]:
 class Lives:
     """Processes beneath which the library lies, each living through one fault after the other."""
 
-    def __init__(self, folder: Path, *, jobs: int = 1) -> None:
+    def __init__(self, folder: Path, *, jobs: int = 1, encrypted: bool = False) -> None:
         paths = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
         env = {**os.environ, "LD_PRELOAD": str(build(folder)), "PYTHONPATH": paths}
         self._workers = [
             subprocess.Popen(
-                [sys.executable, "-m", "faults.worker", str(folder)],
+                [sys.executable, "-m", "faults.worker", str(folder), *(["encrypted"] if encrypted else [])],
                 env=env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -12,8 +12,6 @@ import argparse
 import random
 import sys
 import tempfile
-import time
-from collections import Counter
 from pathlib import Path
 
 
@@ -25,37 +23,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "core")]
-    from faults.damage import broken, flips, original, sectors
-    from faults.harness import WAYS, Lives, every, sample
+    from faults.damage import original
+    from faults.harness import Lives
+    from faults.table import damage, let_fail
 
     rng = random.Random(options.seed)
     wrong: list[str] = []
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        lives = Lives(Path(name), jobs=options.jobs)
-        calls = lives.calls()
-        faults = every(calls) if options.full else sample(calls, 200, rng)
-        met: Counter[tuple[str, str]] = Counter()
-        for fault, outcome in lives.through(faults):
-            met[outcome.hit, fault.way] += 1
-            if outcome.broken:
-                wrong.append(f"{fault} ({outcome.hit}): {outcome.broken}")
-        lives.end()
-        ways = [fault.way for fault in faults[: len(WAYS)]]
-        print(f"{len(calls)} system calls in a life, {len(faults)} faults in {time.monotonic() - began:.0f} s")
-        print(f"{'call':10} {'in a life':>9} " + " ".join(f"{way:>19}" for way in sorted(set(ways))))
-        for call, count in Counter(calls).most_common():
-            print(f"{call:10} {count:9} " + " ".join(f"{met[call, way]:19}" for way in sorted(set(ways))))
-        began = time.monotonic()
-        made = original(Path(name) / "original")
-        bits, zeroed = (4_000, 500) if options.full else (200, 50)
-        damages = [*flips(made, bits, rng)]
-        damages += [damage for size in (512, 4_096) for damage in sectors(made, size, zeroed, rng)]
-        for n, damage in enumerate(damages):
-            what = broken(made, damage, Path(name) / "copy", read_only=n % 2 == 1)
-            wrong += [what] if what else []
-        seconds = time.monotonic() - began
-        print(f"{bits} flipped bits, {zeroed} zeroed sectors of 512 and of 4,096 bytes, in {seconds:.0f} s")
+    for encrypted in (False, True):
+        print("encrypted" if encrypted else "plain")
+        with tempfile.TemporaryDirectory() as name:
+            lives = Lives(Path(name), jobs=options.jobs, encrypted=encrypted)
+            wrong += let_fail(lives, rng, full=options.full)
+            lives.end()
+            made = original(Path(name) / "original", bytes(range(32)) if encrypted else None)
+            wrong += damage(made, Path(name) / "copy", rng, full=options.full)
     print(f"{len(wrong)} broken")
     for what in wrong:
         print(what)

@@ -28,6 +28,7 @@ from siltstone.records import Message, Record
 from siltstone.upkeep import backup, restore, verify
 
 USER = "u"
+_KEY: Final = bytes(range(32))
 _READ: Final = 12
 """Items that are read at once."""
 LONG_ENOUGH = 60
@@ -47,7 +48,8 @@ class Outcome:
 class Life:
     """A store's life, in steps that each may fail: what was promised is in the journal."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, key: bytes | None) -> None:
+        self.key = key
         self.disk, self.journal = place / "disk", place / "v"
         self.folder, self.backup = self.disk / "store", self.disk / "backup"
         self.writer: Writer | None = None
@@ -79,7 +81,7 @@ class Life:
 
     def open(self) -> Writer:
         """Open the store."""
-        self.writer = self.writer or Writer(self.folder, self.journal, "v", segment_size=40_000)
+        self.writer = self.writer or Writer(self.folder, self.journal, "v", segment_size=40_000, key=self.key)
         return self.writer
 
     def read(self, writer: Writer) -> None:
@@ -102,18 +104,18 @@ class Life:
 
     def verify(self, _: Writer) -> None:
         """Check every file: what cannot be looked at is an error, and nothing is called lost for it."""
-        lost = [finding for finding in verify(self.folder).findings if finding.severity == "lost"]
+        lost = [finding for finding in verify(self.folder, key=self.key).findings if finding.severity == "lost"]
         if lost:
             raise Broken(f"verify takes what is there for lost: {lost}")
 
     def back_up(self, _: Writer) -> None:
         """Copy the store."""
-        backup(self.folder, self.backup)
+        backup(self.folder, self.backup, key=self.key)
 
     def restore(self, _: Writer) -> None:
         """Copy the store, and put the copy in its place: nothing changes by it."""
-        backup(self.folder, self.backup)
-        restore(self.backup, self.folder)
+        backup(self.folder, self.backup, key=self.key)
+        restore(self.backup, self.folder, key=self.key)
 
 
 def texts_of(items: Iterable[Message | Record | None]) -> dict[str, str]:
@@ -140,9 +142,9 @@ def _lacking(state: State) -> dict[str, set[str]]:
     return {user: {id for id, held in items.items() if held[-1][1] is None} for user, items in state.users.items()}
 
 
-def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
+def live(place: Path, key: bytes | None, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
     """Live through it all with one fault, check what is left, and go on."""
-    outcome, life = Outcome(), Life(place)
+    outcome, life = Outcome(), Life(place, key)
     injector.arm(life.disk, number, error, mode)
     try:
         for step in life.steps():
@@ -155,7 +157,7 @@ def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -
                     settle(life.writer)
         outcome.calls = outcome.calls or injector.disarm()
         outcome.hit = injector.hit
-        check(life.folder, [life.journal])
+        check(life.folder, [life.journal], key)
     except Broken as exc:
         outcome.broken = str(exc)
     except Exception:
@@ -165,10 +167,10 @@ def live(place: Path, injector: Injector, number: int, error: int, mode: Mode) -
     return outcome
 
 
-def made(template: Path) -> None:
+def made(template: Path, key: bytes | None) -> None:
     """Make the store that every life begins with: two hundred records, and another user."""
     template.mkdir()
-    writer = Writer(template / "disk" / "store", template / "v", "v", durability="os", segment_size=40_000)
+    writer = Writer(template / "disk" / "store", template / "v", "v", durability="os", segment_size=40_000, key=key)
     writer.store.set_fingerprint(space())
     writer.add(USER, 30)
     writer.add(writer.private, 6)
@@ -177,26 +179,26 @@ def made(template: Path) -> None:
     writer.close()
 
 
-def serve(folder: Path) -> None:
+def serve(folder: Path, key: bytes | None) -> None:
     """Answer one request per line of the input."""
     injector, template = Injector(), folder / f"template-{os.getpid()}"
-    made(template)
+    made(template, key)
     for n, line in enumerate(sys.stdin):
         place = folder / f"{os.getpid()}-{n}"
         shutil.copytree(template, place)
-        outcome = forked(place, injector, *json.loads(line))
+        outcome = forked(place, key, injector, *json.loads(line))
         if not outcome.broken:
             shutil.rmtree(place)
         print(json.dumps(asdict(outcome)), flush=True)
 
 
-def forked(place: Path, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
+def forked(place: Path, key: bytes | None, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
     """Live in a process of its own, so that a crash or a hang is an outcome too."""
     answer = place / "outcome"
     child = os.fork()
     if child == 0:
         signal.alarm(LONG_ENOUGH)
-        outcome = live(place, injector, number, error, mode)
+        outcome = live(place, key, injector, number, error, mode)
         answer.write_text(json.dumps(asdict(outcome)))
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -208,4 +210,4 @@ def forked(place: Path, injector: Injector, number: int, error: int, mode: Mode)
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
+    serve(Path(sys.argv[1]), _KEY if "encrypted" in sys.argv[2:] else None)
