@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from siltstone.protocols import Where
 from siltstone.stores.files import auditfile, storefile
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.table.table import HISTORY
+from siltstone.upkeep import restore, verify
 
 from .journal import State, Version, read
 
@@ -43,6 +45,10 @@ def check(folder: Path, journals: Sequence[Path], key: bytes | None = None) -> N
         store.commit("check", [known("check", f"opened {opened}", user="check", version=opened + 1)])
         store.close()
     _require(seen[0] == seen[1], "opened again, it is another one")
+    if key is None:
+        for name, (acknowledged, perhaps) in states.items():
+            if acknowledged.kept:
+                _check_backup(folder, name, acknowledged, perhaps)
 
 
 def _check_promises(
@@ -62,6 +68,17 @@ def _check_promises(
         gone |= now.gone
     _check_gone(folder, gone)
     _require(key is None or not _shown(folder), f"words can be seen without the key: {_shown(folder)[:3]}")
+
+
+def _check_backup(folder: Path, name: str, acknowledged: State, perhaps: State) -> None:
+    """Check that the backup beside the store is the old one or the new, by restoring it elsewhere."""
+    place = folder.with_name("elsewhere")
+    restore(folder.with_name("backup"), place)
+    _require(verify(place).is_sound, "what was backed up is not sound")
+    with closing(FolderStore(place, read_only=True)) as store:
+        held = {user: _of(name, _held(store, user)) for user in store.users()}
+    found = {key: texts for key, texts in _texts(held).items() if texts}
+    _require(found in [_texts(state.kept) for state in (acknowledged, perhaps)], "neither the old nor the new backup")
 
 
 def _held(store: FolderStore, user: str) -> dict[str, tuple[Version, ...]]:

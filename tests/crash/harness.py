@@ -94,7 +94,7 @@ class Harness:
         process.join()
         if process.exitcode:
             raise Broken(f"{scene.name}: undisturbed, it failed")
-        check(folder, [journal], scene.key_now(folder))
+        self._check(scene, folder, [journal])
         return Counter(seen.read_text().splitlines())
 
     def _round(self, scene: Scene, moment: Moment | None, *, first: bool = False) -> None:
@@ -121,7 +121,7 @@ class Harness:
                 self.tally.broken.append(f"{what}: a writer failed, or hung")
                 victim.kill()
             try:
-                check(folder, [journal, *(folder.parent / name for name in beside)], scene.key_now(folder))
+                self._check(scene, folder, [journal, *(folder.parent / name for name in beside)])
             except Exception as exc:
                 self.tally.broken.append(f"{what}: {type(exc).__name__}: {exc}; see {folder}")
             else:
@@ -132,6 +132,12 @@ class Harness:
                 self.tally.named[scene, moment] += 1
             if killed:
                 return
+
+    @staticmethod
+    def _check(scene: Scene, folder: Path, journals: list[Path]) -> None:
+        if scene.settle is not None:
+            scene.settle(folder)
+        check(folder, journals, scene.key_now(folder))
 
     def _begun(self, scene: Scene) -> tuple[Path, Path]:
         """Return the store that a scene begins with, in a folder of its own, and its journal."""

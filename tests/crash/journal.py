@@ -23,13 +23,14 @@ class State:
     """Items by user and id, each as all versions that it has had, the one that is valid last; and what is forgotten.
 
     ``gone`` holds versions that must be nowhere; ``removed`` users and ids that the audit names; ``refused`` users,
-    sessions and texts that are not stored again.
+    sessions and texts that are not stored again; ``kept`` what the backup holds.
     """
 
     users: dict[str, dict[str, tuple[Version, ...]]] = field(default_factory=dict)
     gone: set[Version] = field(default_factory=set)
     removed: set[tuple[str, str]] = field(default_factory=set)
     refused: set[tuple[str, str, str]] = field(default_factory=set)
+    kept: dict[str, dict[str, tuple[Version, ...]]] = field(default_factory=dict)
 
     def after(self, step: Mapping[str, Any]) -> State:
         """Return the state that an operation leads to."""
@@ -38,13 +39,24 @@ class State:
             for items in users.values():
                 items.update({id: (*older, (text, None)) for id, (*older, (text, _)) in items.items()})
             return replace(self, users=users)
+        if "backup" in step:
+            return replace(self, kept=users)
+        if "restore" in step:
+            back = {
+                user: {id: held for id, held in items.items() if (user, id) not in self.removed}
+                for user, items in self.kept.items()
+            }
+            return replace(self, users=back)
         items = users.setdefault(step["user"], {})
+        if "lose" in step:
+            users[step["user"]] = {id: held for id, held in items.items() if id not in step["lose"]}
+            return replace(self, users=users)
         removed = list(items) if step.get("everything") else step.get("remove", ())
         gone = {version for id in removed if id in items for version in items.pop(id)}
         items.update({id: tuple((text, seed) for text, seed in held) for id, held in step.get("put", {}).items()})
         refused = {(step["user"], session, text) for session, text in step.get("refuse", ())}
         named = {(step["user"], id) for id in step.get("remove", ())}
-        return State(users, self.gone | gone, self.removed | named, self.refused | refused)
+        return State(users, self.gone | gone, self.removed | named, self.refused | refused, self.kept)
 
 
 class Journal:
@@ -60,7 +72,8 @@ class Journal:
         """Note an operation before and after it.
 
         ``user``, and by id the versions that are ``put``, the ids to ``remove``, or ``everything``, the sessions and
-        texts to ``refuse``; or ``drop=True``, where all vectors go.
+        texts to ``refuse``, the ids to ``lose``, whose documents are damaged; or ``drop=True``, where all vectors go;
+        ``backup=True`` and ``restore=True``.
         """
         os.write(self._fd, json.dumps(step).encode() + b"\n")
         self._doing = step

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from items import space
 from siltstone.errors import DecryptionError
+from siltstone.protocols import Where
 from siltstone.stores.files import disk, storefile
+from siltstone.stores.folder import FolderStore
 from siltstone.stores.migrations.run import migrate
 from siltstone.stores.migrations.step import Step
 from siltstone.stores.table.table import HISTORY
-from siltstone.upkeep import rekey
+from siltstone.upkeep import rekey, verify
 
 from .steps import die_at, watch
-from .writer import Writer
+from .writer import Writer, token
 
 USER = "u"
 _KEY, _NEW_KEY = bytes(range(32)), bytes(range(32, 64))
@@ -44,6 +47,8 @@ class Scene:
     """Where ``begin`` is killed, so that the life begins with what it left."""
     opening: Callable[[Path], None] | None = None
     """What happens before the store is opened."""
+    settle: Callable[[Path], None] | None = None
+    """What is done before it is looked at what the store holds."""
     new_key: bytes | None = None
     """The key that the store may have afterwards."""
 
@@ -167,6 +172,47 @@ def _other_master_key(writer: Writer) -> None:
     rekey(writer.folder, key=_KEY, new_key=_NEW_KEY)
 
 
+def _backed_up(writer: Writer) -> None:
+    _filled(writer)
+    writer.back_up()
+    writer.add(USER, 3)
+    writer.forget(USER, ["v-3", "v-4"])
+    writer.close()
+
+
+def _back_up(writer: Writer) -> None:
+    writer.update(USER, ["v-5"])
+    writer.back_up()
+    writer.add(USER, 2)
+
+
+def _restore(writer: Writer) -> None:
+    writer.restore()
+    writer.add(USER, 2)
+
+
+def _damaged(writer: Writer) -> None:
+    _filled(writer)
+    with writer.journal.doing(user=USER, lose=["v-25"]):
+        (path,) = (path for path in writer.folder.rglob("docs.*") if token("v-25", 1).encode() in path.read_bytes())
+        path.write_bytes(path.read_bytes().replace(b'"v-25 version', b'"v-25_version'))
+    (writer.folder / "AUDIT").chmod(0o640)
+    settings = writer.folder / "STORE"
+    settings.write_bytes(settings.read_bytes()[:-9] + b"x" * 8 + b"\n")
+
+
+def _repair(folder: Path) -> None:
+    """Mend the store; what can be read of it is the same before and after."""
+    before = _read(folder)
+    assert verify(folder, repair=True).is_sound
+    assert _read(folder) == before
+
+
+def _read(folder: Path) -> dict[str, str]:
+    with closing(FolderStore(folder, read_only=True)) as store:
+        return {record.id: record.text for user in store.users() for record in store.scan(user, Where())}
+
+
 def _only_open(writer: Writer) -> None:
     writer.add(USER, 1)
 
@@ -204,6 +250,10 @@ SCENES = (
     Scene("changing the keys of users", _cached, _other_data_keys, options=_ENCRYPTED),
     Scene("changing the keys of many files", _filled, _other_data_keys, options=_MANY_FILES + _ENCRYPTED),
     Scene("changing the master key", _filled, _other_master_key, True, _ENCRYPTED, new_key=_NEW_KEY),
+    Scene("backing up", _backed_up, _back_up),
+    Scene("restoring", _backed_up, _restore, alone=True),
+    Scene("restoring, encrypted", _backed_up, _restore, True, _ENCRYPTED),
+    Scene("repairing", _damaged, _only_open, alone=True, opening=_repair, settle=_repair),
     Scene("compacting, encrypted", _with_dead_weight, _compact, options=_ENCRYPTED),
 )
 

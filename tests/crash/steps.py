@@ -13,16 +13,22 @@ import sys
 from collections.abc import Callable, Sequence
 
 STEPS: dict[str, str] = {
-    "mkdir": "store users group user unfinished trash KEYS key-group migration migration-folder",
-    "create": "mark",
-    "write": "STORE.new AUDIT AUDIT.new docs docs.new vectors cache.new KEY.new MASTER.new key.new copy.new DESTROYED",
+    "mkdir": "store users group user unfinished trash KEYS key-group migration migration-folder backup-folder "
+    "restoring restoring-folder quarantine quarantine-folder",
+    "create": "mark restoring-file",
+    "chmod": "AUDIT",
+    "write": "STORE.new AUDIT AUDIT.new docs docs.new vectors cache.new KEY.new MASTER.new key.new copy.new "
+    "DESTROYED MANIFEST.new backup-file restoring-file quarantine-file",
     "sync": "parent store STORE.new AUDIT AUDIT.new users group user docs docs.new vectors unfinished trash "
-    "KEY.new KEYS key-group MASTER.new key.new migration migration-folder copy.new DESTROYED",
-    "truncate": "STORE.new AUDIT AUDIT.new docs docs.new KEY.new MASTER.new key.new copy.new",
-    "rename": "STORE AUDIT docs cache KEY MASTER key removed-user copy",
-    "unlink": "cache cache.new mark vectors key copy "
+    "KEY.new KEYS key-group MASTER.new key.new migration migration-folder copy.new MANIFEST.new backup backup-folder "
+    "backup-file restoring restoring-folder restoring-file quarantine quarantine-folder quarantine-file "
+    "DESTROYED",
+    "truncate": "STORE.new AUDIT AUDIT.new docs docs.new KEY.new MASTER.new key.new copy.new MANIFEST.new "
+    "restoring-file",
+    "rename": "STORE AUDIT docs cache KEY MASTER key removed-user copy MANIFEST users restoring-file",
+    "unlink": "cache cache.new mark vectors key copy backup-file restoring-file removed-file "
     "removed-docs removed-vectors removed-cache removed-LOCK removed-KEY",
-    "rmdir": "removed-user migration migration-folder",
+    "rmdir": "removed-user removed-folder migration migration-folder backup-folder restoring restoring-folder",
 }
 """Actions and the roles of the files that they are done to."""
 
@@ -44,6 +50,21 @@ _ROLES = (
     (r"migration/.*\.jsonl\.new", "copy.new"),
     (r"migration/.*", "migration-folder"),
 )
+_ROLES_APART = (
+    (r"\.\./backup", "backup"),
+    (r"\.\./backup/(MANIFEST|MANIFEST\.new)", ""),
+    (r"\.\./backup/\d{6}(/users(/..(/[^/.]+)?)?)?", "backup-folder"),
+    (r"\.\./backup/.*", "backup-file"),
+    (r"restoring", ""),
+    (r"restoring/(before|users(/..(/[^/.]+)?)?|unfinished|trash)", "restoring-folder"),
+    (r"restoring/.*", "restoring-file"),
+    (r"trash/[^/]+/..(/[^/.]+)?", "removed-folder"),
+    (r"trash/[^/]+/../.*", "removed-file"),
+    (r"quarantine", ""),
+    (r"quarantine/[^/]+", "quarantine-folder"),
+    (r"quarantine/.*", "quarantine-file"),
+)
+"""Beside the store, and in it but for a while."""
 _ROLES_OF_A_USER = (
     (r"docs\.\d{6}\.jsonl", "docs"),
     (r"docs\.\d{6}\.jsonl\.new", "docs.new"),
@@ -57,15 +78,18 @@ def role(root: str, path: str) -> str:
     if os.path.abspath(path) == os.path.dirname(root):
         return "parent"
     inner = os.path.relpath(path, root)
+    if elsewhere := _match(_ROLES_APART, inner, otherwise=""):
+        return elsewhere
     file = re.fullmatch(r"(users/[^/]+|trash)/[^/]+/([^/]+)", inner)
     if file is not None:
         return ("removed-" if file[1] == "trash" else "") + _match(_ROLES_OF_A_USER, file[2])
     return _match(_ROLES, inner)
 
 
-def _match(roles: Sequence[tuple[str, str]], path: str) -> str:
+def _match(roles: Sequence[tuple[str, str]], path: str, otherwise: str | None = None) -> str:
     """Return the role of the first pattern that fits; an empty role is the name itself."""
-    return next((known or os.path.basename(path) for pattern, known in roles if re.fullmatch(pattern, path)), path)
+    found = (known or os.path.basename(path) for pattern, known in roles if re.fullmatch(pattern, path))
+    return next(found, path if otherwise is None else otherwise)
 
 
 def watch(root: str, tell: Callable[[str, str], None]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from items import known, said, space, vector
 from siltstone.protocols import Put, Refusal
 from siltstone.stores.folder import FolderStore
+from siltstone.upkeep import backup, restore
 
 from .journal import Journal, Version
 
@@ -83,6 +84,16 @@ class Writer:
         self._spaces += 1
         with self.journal.doing(drop=True):
             self.store.set_fingerprint(space(f"space {self._spaces}", seed=self._spaces))
+
+    def back_up(self) -> None:
+        """Bring the backup beside the store up to date."""
+        with self.journal.doing(backup=True):
+            backup(self.folder, self.folder.with_name("backup"), key=self._options.get("key"))
+
+    def restore(self) -> None:
+        """Put the backup in the place of the store."""
+        with self.journal.doing(restore=True):
+            restore(self.folder.with_name("backup"), self.folder, key=self._options.get("key"))
 
     def reopen(self) -> None:
         """Close the store and open it again."""
