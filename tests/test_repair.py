@@ -176,6 +176,26 @@ def test_a_missing_file_of_documents_is_accepted_by_a_repair(store: Path) -> Non
     assert TEXTS.keys() - readable(store).keys() == lost
 
 
+@pytest.mark.parametrize("which", ["first", "last", "two first"])
+def test_what_the_first_or_the_last_file_held_is_lost_and_the_rest_stays(store: Path, which: str) -> None:
+    """Its loss is told; repaired, the rest is readable, writable and sound, and what was forgotten stays refused."""
+    (folder,) = store.glob("users/*/*")
+    files = sorted(folder.glob("docs.*"))
+    before = set(readable(store))
+    for path in {"first": files[:1], "last": files[-1:], "two first": files[:2]}[which]:
+        path.unlink()
+    assert [f.path for f in verify(store).findings if f.severity == "lost" and "missing" in f.what]
+    report = verify(store, repair=True)
+    assert report.is_sound
+    assert any("missing" in finding.what for finding in report.repaired)
+    left = readable(store)
+    assert left
+    assert set(left) < before
+    FolderStore(store).commit("u", [said("m00", TEXTS["turn:m00"], seed=0)])
+    assert set(readable(store)) == {*left, "turn:m00"}
+    assert verify(store).findings == ()
+
+
 @pytest.mark.parametrize("places", [(30, 30), (30, 60)], ids=["same place", "different places"])
 def test_settings_that_are_damaged_twice(store: Path, places: tuple[int, int], tmp_path: Path) -> None:
     """Two copies damaged in different places make a whole one; otherwise a new one is written, and the texts stay."""

@@ -25,12 +25,13 @@ from .opening import Key, given_key, open_store
 from .protocols import Progress
 from .reports import AuditEntry, BackupReport, RekeyReport, RestoreReport, VerifyReport
 from .settings import Settings
-from .stores.files import auditfile, storefile
+from .stores.files import auditfile, disk, storefile
 from .stores.files.auditfile import Deed
 from .stores.files.codec import time_of
 from .stores.folder import FolderStore
 from .stores.maintenance import manifest
 from .stores.maintenance.backup import back_up
+from .stores.maintenance.checks.copies import look_at_backup
 from .stores.maintenance.repair import mend
 from .stores.maintenance.restore import put_back
 from .stores.maintenance.verify import look
@@ -61,10 +62,15 @@ def verify(
     what was there before and what is left. ``user_id`` is one to try where a folder does not name its user any more.
     ``progress(done, total)`` counts users, of a repair from the start in each of its three rounds.
 
+    ``location`` may be a backup: each file is compared with the manifest; ``repair`` does nothing there, for the next
+    backup copies anew what is damaged.
+
     Raises ``NotFoundError`` where there is no store, ``StoreVersionError`` for a newer format.
     """
     root = _folder(location)
     if not storefile.exists(root):
+        if disk.exists(os.path.join(root, manifest.NAME)):
+            return look_at_backup(root, progress=progress)
         raise NotFoundError(f"there is no store in {root}")
     secret = given_key(key)
     found = look(root, secret, timeout=_LOCK_TIMEOUT, progress=progress)
@@ -88,7 +94,8 @@ def backup(
     Every commit that was acknowledged before is in it, whole; each user is as of one moment. ``target`` is empty, or
     holds an earlier backup of the same store, of which files that have not changed are kept. It holds no key and no
     cache. A backup that is killed leaves the one before. It keeps what is forgotten later until the next one into the
-    same folder; ``restore`` does not bring that back. ``progress(done, total)`` counts users. O(what is new).
+    same folder; ``restore`` does not bring that back. ``progress(done, total)`` counts users. O(bytes) to read, of the
+    store what is new and of the backup what is kept, so that a damaged copy is noticed and made anew.
 
     Raises ``NotFoundError`` where there is no store, ``ConfigurationError`` for a ``target`` that cannot be one, and
     ``StoreCorruptedError``, with nothing changed, where an earlier backup would be replaced by a damaged one: documents

@@ -212,7 +212,7 @@ class Log:
     def make_ready(self) -> None:
         """Begin a new segment where one is due: ``next_number`` is what the next document gets."""
         last = self._last if self._segments else None
-        if last is None or last.end >= self._segment_size or self.fresh_segment:
+        if last is None or last.sealed or last.end >= self._segment_size or self.fresh_segment:
             self._begin(last)
 
     def append(self, documents: Sequence[bytes], *, sync: bool = True) -> list[int]:
@@ -267,6 +267,15 @@ class Log:
         if self._durable:
             disk.sync_folder(self._folder)
         self._segments[number] = Segment(number, file, file.inode)
+
+    def begin_before(self, following: int) -> None:
+        """Put a first segment before those that are left, announcing the one that follows; on disk when it returns."""
+        file = self._segments[following].file
+        found = (p for p in scan(file.read(0, file.size), cipher=self._cipher) if isinstance(p, Frame))
+        first = next((frame.number for frame in found if frame.number), 0)
+        if first > 1:
+            note = self._frame(first - 1, orjson.dumps({"next": following}), True)
+            disk.replace(self._path(1), self._frame(0, self._introduction(1), True) + note)
 
     def _introduction(self, segment: int, passes: int = 0) -> bytes:
         self.born = self.born or os.urandom(4).hex()

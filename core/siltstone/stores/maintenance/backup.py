@@ -146,7 +146,7 @@ def _copy(run: _Run, folder: str, pinned: list[Pinned]) -> list[Copy]:
     for each in pinned:
         name = os.path.join(below, each.name)
         copy = run.known.get(name)
-        if copy is None or copy.seen != each.seen or max(each.seen[2:]) > run.settled:
+        if copy is None or not _still_holds(run, copy, each):
             copy = _copy_file(run, name, each, is_last=each.name == last)
             run.copied += 1
             run.copied_bytes += copy.size
@@ -154,6 +154,12 @@ def _copy(run: _Run, folder: str, pinned: list[Pinned]) -> list[Copy]:
         run.bytes += copy.size
         copies.append(copy)
     return copies
+
+
+def _still_holds(run: _Run, copy: Copy, each: Pinned) -> bool:
+    """Return whether an earlier run's copy is of the file as it is now, and not damaged since."""
+    unchanged = copy.seen == each.seen and max(each.seen[2:]) <= run.settled
+    return unchanged and manifest.is_whole(run.target, copy)
 
 
 def _copy_file(run: _Run, name: str, pinned: Pinned, *, is_last: bool) -> Copy:

@@ -173,14 +173,18 @@ def _mend_documents(log: Log, known: Documents, refused: set[str]) -> None:
         for segment in log.segments:
             log.install(log.rewrite(segment, drop[segment])[0])
     _mend_order(log)
+    if known.awaited:
+        log.make_ready()
     if missing := sorted(refused - known.refused):
         log.make_ready()
         log.append([orjson.dumps({"x": [], "h": missing})])
 
 
 def _mend_order(log: Log) -> None:
-    """Let each segment announce the one that follows it, where one between them is gone."""
+    """Let each segment announce the one that follows it, where one between them or before them is gone."""
     numbers = list(log.segments)
+    if numbers and numbers[0] > 1:
+        log.begin_before(numbers[0])
     for number, following in itertools.pairwise(numbers):
         if following != number + 1:
             segment = log.segment(number)

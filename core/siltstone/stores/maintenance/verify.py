@@ -151,9 +151,9 @@ def _named(whole: Whole, path: str) -> str | None:
 def _awaited(folder: str, documents: Documents, was_there: bool) -> Finding:
     path = f"{folder}/docs.{documents.awaited:06d}.jsonl"
     if was_there:
-        return Finding("lost", path, "it is missing", "", documents.user_id)
+        return Finding("lost", path, "it is missing", "begins it anew, empty", documents.user_id)
     what = "it was announced and is not there: whoever was to write it was killed before"
-    return Finding("cosmetic", path, what, "", documents.user_id)
+    return Finding("cosmetic", path, what, "begins it", documents.user_id)
 
 
 def _pinned_quietly(path: str, timeout: float) -> tuple[list[Pinned], list[str]]:

@@ -205,7 +205,7 @@ class DocumentCheck:
             self.found.awaited = announced
         else:
             path = f"{self._folder}/docs.{announced:06d}.jsonl"
-            repair = f"says in docs.{number:06d}.jsonl that {following} follows" if number else ""
+            repair = f"says in docs.{number or announced:06d}.jsonl that {following} follows"
             self._say(Finding("lost", path, "it is missing", repair, self.found.user_id))
             self._gaps.note()
 
