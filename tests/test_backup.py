@@ -24,7 +24,7 @@ from siltstone.stores.files import storefile
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.maintenance import manifest
 from siltstone.upkeep import audit, backup, restore, verify
-from writers import PROCESSES, add_without_end, back_up_until, restore_until
+from writers import PROCESSES, add_without_end, back_up_until, restore_until, restore_with_few_files
 
 SECRET = "heliotrope-蓝鹊"
 
@@ -94,6 +94,49 @@ def test_a_second_backup_copies_only_what_has_changed(tmp_path: Path) -> None:
     assert contents(tmp_path / "again") == contents(tmp_path / "store")
 
 
+@pytest.mark.parametrize("how", ["damaged", "gone"])
+def test_a_backup_is_checked_and_does_not_rely_on_a_damaged_copy(tmp_path: Path, how: str) -> None:
+    """A file of an earlier run that is not what was copied is told by ``verify``, and the next run copies it anew."""
+    target = tmp_path / "backup"
+    filled(tmp_path / "store").close()
+    backup(tmp_path / "store", target)
+    time.sleep(2.1)  # files changed just before a backup are copied again anyway
+    first = backup(tmp_path / "store", target)
+    report = verify(target)
+    assert (report.users, report.findings) == (2, ())
+    (copied,) = target.rglob("u-*/docs.000001.jsonl")
+    if how == "damaged":
+        copied.write_bytes(copied.read_bytes().replace(b"text 1 ", b"text 7 "))
+    else:
+        copied.unlink()
+    left = copied.with_name("left")
+    left.touch()
+    found = {(finding.severity, finding.path) for finding in verify(target, repair=True).findings}
+    assert found == {("lost", str(copied.relative_to(target))), ("cosmetic", str(left.relative_to(target)))}
+    again = backup(tmp_path / "store", target)
+    assert (again.copied, again.files) == (1, first.files)
+    assert verify(target).findings == ()
+    restore(target, tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(tmp_path / "store")
+    (target / "MANIFEST").write_bytes((target / "MANIFEST").read_bytes()[:-9])
+    assert [finding.path for finding in verify(target).findings] == ["MANIFEST"]
+
+
+def test_a_restore_needs_no_open_file_for_each_user(tmp_path: Path) -> None:
+    """Where a process may have few files open, a store of more users than that is restored while it is in use."""
+    store = FolderStore(tmp_path / "store", durability="os")
+    for n in range(450):
+        store.commit(f"u{n}", [said("m", "kept", user=f"u{n}")])
+    backup(tmp_path / "store", tmp_path / "backup")
+    store.commit("u7", [said("since", "since the backup", user="u7")])
+    process = PROCESSES.Process(target=restore_with_few_files, args=(tmp_path / "backup", tmp_path / "store", 400))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert [record.id for record in store.scan("u7", Where())] == ["turn:m"]
+    assert len(list(store.users())) == 450
+
+
 def test_a_backup_is_whole_while_three_processes_write(tmp_path: Path) -> None:
     """Everything acknowledged before the backup began is in it, and each commit whole or not at all."""
     notes = [tmp_path / f"notes-{n}" for n in range(3)]
@@ -153,6 +196,32 @@ def test_what_was_forgotten_since_does_not_come_back(tmp_path: Path, left: str) 
     assert again.commit("u", [said("s", "x", session="t")]).skipped == ("s",)
     assert again.commit("v", [said("other", "Another  user", user="v")]).skipped == ("other",)
     assert files_with(tmp_path / "backup", SECRET)  # until the next backup into it
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_what_is_forgotten_while_a_backup_is_taken_does_not_come_back(tmp_path: Path, everything: bool) -> None:
+    """Forgotten behind the copy of the user, it stands in the audit of the backup: restored elsewhere, it is gone."""
+    store = filled(tmp_path / "store")
+    done: list[str] = []
+
+    def forget(event: str, args: tuple[object, ...]) -> None:
+        copying = event == "siltstone.disk" and args[0] == "before write" and "/backup/" in str(args[1])
+        if copying and "/u-" in str(args[1]) and not done:
+            done.append("begun")
+            refused = [Refusal("t", "s", f"the word is {SECRET}")]
+            store.remove("u", ["s", "f"], transcripts=refused, everything=everything)
+
+    sys.addaudithook(forget)
+    backup(tmp_path / "store", tmp_path / "backup")
+    assert done
+    assert files_with(tmp_path / "backup", SECRET)
+    restored = restore(tmp_path / "backup", tmp_path / "again")
+    assert (restored.knew, restored.erased) == ("nothing", ("u",) if everything else ())
+    assert files_with(tmp_path / "again", SECRET) == []
+    assert verify(tmp_path / "again").is_sound
+    again = FolderStore(tmp_path / "again")
+    assert len(list(again.scan("u", Where()))) == (0 if everything else 20)
+    assert again.commit("u", [said("s", f"the word is {SECRET}", session="t")]).skipped == ("s",)
 
 
 def test_where_nothing_is_left_everything_comes_back(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import time
@@ -72,6 +73,12 @@ def repair_until(folder: Path, step: int) -> None:
 def restore_until(source: Path, folder: Path, step: int) -> None:
     """Restore a backup, and die at a step on disk."""
     die_at(step)
+    restore(source, folder)
+
+
+def restore_with_few_files(source: Path, folder: Path, most: int) -> None:
+    """Restore a backup with at most so many files open."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     restore(source, folder)
 
 

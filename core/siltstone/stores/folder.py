@@ -170,7 +170,7 @@ class FolderStore(ReadingStore):
         Each segment of documents that holds one of them is written anew, and the numbers of all vectors are looked
         at: O(bytes of those segments + vectors), however many items they are.
         """
-        self._settled()
+        store = self._settled()
         self._may_write()
         homeless: list[str] = []
         if transcripts or (not everything and self._exists(user_id)):
@@ -189,6 +189,8 @@ class FolderStore(ReadingStore):
         self._empty_trash({} if moved is None else {moved: user_id})
         if self._delayed:
             self._finish_removals()
+        if everything and self._settled() is not store and self._exists(user_id):  # a restore brought them back
+            return self.remove(user_id, ids, transcripts=transcripts, everything=True)
         if everything and self._left:
             raise BackendUnavailableError(
                 f"{user_id!r} was removed and no reader sees anything of it, but files are left in {self._trash} "

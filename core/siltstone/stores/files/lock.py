@@ -86,6 +86,8 @@ class FileLock:
             fcntl.flock(file.fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        except OSError as exc:
+            raise disk.translated(exc, self._path) from exc
         finally:
             file.close()
         return True

@@ -7,7 +7,7 @@ others, which hold what each refuses. Where the audit lacks what they refuse, it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,8 @@ class Replay:
     """Brings a copy of a store up to what was forgotten from the store since.
 
     ``copied``: how many bytes of the audit were written before a user's folder was copied, by its name; ``before``:
-    where the line of each deed that the copy's audit has begins. ``forgotten`` counts items, ``erased`` names users.
+    where the line of each deed that the copy's audit has begins, and ``noted`` those deeds: some were done between the
+    copy of a user's folder and that of the audit. ``forgotten`` counts items, ``erased`` names users.
     """
 
     root: str
@@ -34,6 +35,7 @@ class Replay:
     keys: Keys
     copied: Mapping[str, int]
     before: Mapping[int, int]
+    noted: Sequence[Deed]
     forgotten: int = 0
     erased: set[str] = field(default_factory=set)
     _done: set[int] = field(default_factory=set)
@@ -58,11 +60,15 @@ class Replay:
     def _due(self) -> Iterator[Deed]:
         store = storefile.read(self.copy, self.keys)
         seen = set(self._done)
-        for deed in (*auditfile.read(self.root, self.keys), *erasures(self.root, self.keys)):
+        told = [*auditfile.read(self.root, self.keys), *erasures(self.root, self.keys)]
+        for at, deed in enumerate((*told, *self.noted)):
             if deed.user_id is None or deed.action not in ("forget", "erase") or deed.key in seen:
                 continue
             seen.add(deed.key)
-            copied = self.copied.get(os.path.basename(store.user_folder(self.root, deed.user_id)), 0)
+            folder = os.path.basename(store.user_folder(self.root, deed.user_id))
+            if at >= len(told) and folder not in self.copied:
+                continue  # there was nothing of theirs left to be copied
+            copied = self.copied.get(folder, 0)
             if self.before.get(deed.key, copied) >= copied:
                 yield deed
 
@@ -76,7 +82,9 @@ class Replay:
             if disk.is_folder(folder):
                 disk.remove_tree(folder)
                 self.erased.add(user_id)
-                deeds.append(Deed("forget", user_id=user_id, hashes=tuple(refused.get(user_id, ()))))
+                noted = {hash for deed in self.noted if deed.user_id == user_id for hash in deed.hashes}
+                hashes = tuple(refused.get(user_id, set()) | noted)
+                deeds.append(Deed("forget", user_id=user_id, hashes=hashes))
 
     def compare(self, timeout: float) -> None:
         """Forget what the documents of the store's users refuse and the copy has still.

@@ -26,6 +26,7 @@ from ..files.codec import time_of
 from ..files.disk import File
 from ..files.frames import Damage, frame, parse
 from ..files.layout import QUARANTINE, USERS, segment_number
+from ..files.lock import FileLock
 from ..folder import FolderStore
 from . import manifest, restored
 from .forgotten import Replay, lacking
@@ -66,14 +67,16 @@ def put_back(
             FolderStore(root, keys=keys, lock_timeout=timeout).close()
     with restored.building(root, timeout) as building:
         outcome = _copy(source, building, keys, progress)
-        known = {deed.key: start for start, deed in auditfile.placed(os.path.join(building, _BEFORE), keys)}
-        replay = Replay(root, building, keys, outcome.copied, known)
+        before = list(auditfile.placed(os.path.join(building, _BEFORE), keys))
+        known = {deed.key: start for start, deed in before}
+        replay = Replay(root, building, keys, outcome.copied, known, [deed for _, deed in before])
         replay.run()
         if knew == "store":
             replay.compare(timeout)
+        restored.let_finish(root, timeout)  # whoever holds a user for too long is told of before anything has happened
         while True:
             replay.run()
-            with restored.quiet(root, timeout):  # no forget comes to its end meanwhile
+            with FileLock(os.path.join(root, "LOCK")).held(timeout):  # no forget comes to its end meanwhile
                 if replay.run():
                     continue
                 with closing(FolderStore(building, read_only=True, keys=keys)) as copied:
@@ -82,6 +85,7 @@ def put_back(
                 _write_audit(building, keys, origin.at, users)
                 restored.switch(root, keys)
                 break
+        restored.end(root, keys, timeout)
     FolderStore(root, keys=keys, lock_timeout=timeout).close()  # empties the trash
     unreadable = tuple(folder for folder in outcome.unreadable if disk.exists(os.path.join(root, USERS, folder)))
     erased = tuple(sorted(replay.erased))

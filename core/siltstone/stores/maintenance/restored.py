@@ -14,7 +14,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from ...errors import BackendUnavailableError, SiltstoneError, StoreLockedError
@@ -67,10 +67,13 @@ def _guarded(folder: str, timeout: float) -> Iterator[str]:
 
 
 def switch(root: str, keys: Keys) -> None:
-    """Let what lies in ``restoring/`` be the store from now on. Needs ``quiet``, and ``building``."""
+    """Let what lies in ``restoring/`` be the store from now on. Needs the store's lock, and ``building``; then ``end``.
+
+    What is forgotten has a line in the audit before it is acknowledged, and none is written under the store's lock:
+    whoever forgets meanwhile writes it afterwards, sees that the store is another one, and forgets again.
+    """
     store = storefile.read(os.path.join(root, FOLDER), keys)
     storefile.write(root, dataclasses.replace(store, restoring=True, damaged=False), keys)
-    finish(root, keys)
 
 
 def is_pending(root: str) -> bool:
@@ -108,7 +111,8 @@ def sweep(root: str) -> None:
 
 def end(root: str, keys: Keys, timeout: float) -> None:
     """Do what a killed process has left of a switch, or wait for a living one."""
-    with quiet(root, timeout):
+    let_finish(root, timeout)
+    with FileLock(os.path.join(root, "LOCK")).held(timeout):
         if is_pending(root):
             finish(root, keys)
 
@@ -119,9 +123,9 @@ def wait(root: str, timeout: float) -> None:
     Raises ``BackendUnavailableError`` where nobody is at it.
     """
     deadline = time.monotonic() + timeout
-    lock = FileLock(os.path.join(root, "LOCK"))
+    locks = FileLock(os.path.join(root, FOLDER, GUARD)), FileLock(os.path.join(root, "LOCK"))
     while is_pending(root):
-        if lock.is_free() and is_pending(root):
+        if all(lock.is_free() for lock in locks) and is_pending(root):
             raise BackendUnavailableError(
                 f"a restore to {root} has not come to its end; nothing is lost: open it for writing, which ends it"
             )
@@ -130,23 +134,22 @@ def wait(root: str, timeout: float) -> None:
         time.sleep(_PAUSE)
 
 
-@contextmanager
-def quiet(root: str, timeout: float) -> Iterator[None]:
-    """Hold the locks of all users and then the store's, a file each, so that nobody is in the midst of a write.
+def let_finish(root: str, timeout: float) -> None:
+    """Return when all who are in the midst of a write are done with it: each user's lock is taken once, one at a time.
 
-    Whoever begins to write to a new user meanwhile looks at ``STORE`` when they have that user's lock and again when
-    they are done, and begins anew.
+    Whoever begins to write looks at ``STORE`` when they have the user's lock, and again when they are done, and begins
+    anew.
     """
-    with ExitStack() as held:
-        for folder in user_folders(root):
-            with suppress(FileNotFoundError):  # removed meanwhile
-                held.enter_context(FileLock(os.path.join(folder, "LOCK")).held(timeout))
-        held.enter_context(FileLock(os.path.join(root, "LOCK")).held(timeout))
-        yield
+    for folder in user_folders(root):
+        with suppress(FileNotFoundError), FileLock(os.path.join(folder, "LOCK")).held(timeout):  # removed meanwhile
+            pass
 
 
 def finish(root: str, keys: Keys) -> None:
-    """Move the parts to their places; what was there goes to ``trash/``. Twice is as good as once. Needs ``quiet``."""
+    """Move the parts to their places; what was there goes to ``trash/``. Twice is as good as once.
+
+    Needs the store's lock, after ``let_finish``.
+    """
     done = os.path.join(root, FOLDER)
     users, restored = os.path.join(root, USERS), os.path.join(done, USERS)
     while disk.is_folder(restored):
