@@ -1,6 +1,6 @@
 """A year of simulated life: does the profile stay right while 20,000 turns go by, and does anything grow with them?
 
-    python benchmarks/year [--turns 20000] [--phrasing near seen apart] [--seed 1] [--json FILE]
+    python benchmarks/year [--turns 20000] [--phrasing near seen apart fresh] [--seed 1] [--json FILE]
     python benchmarks/year --alone [--show]         # each phrasing by itself, and each change, without the year
     python benchmarks/year --plot year.png --json FILE      # a picture of an earlier run
 
@@ -9,9 +9,10 @@ it now and then, in English and Chinese, among small talk. Each day is a session
 night. At each month's end the profile section is compared with the truth: what holds must be in it, what holds no
 longer must not.
 
-The phrasings are three sets, each of which tells a whole year of its own: ``near`` are of the kind that the rules were
-written for, ``seen`` were written apart from the rules and have been looked at since, ``apart`` were written with them
-and have not been looked at. Vectors are those of ``HashEmbedder``: words decide here, and the time is that of the
+The phrasings are four sets, each of which tells a whole year of its own. ``near`` are of the kind that the rules were
+written for; ``seen`` were written apart from the rules, and what they showed has gone into these since; ``apart`` were
+written with them, split off by lot, and no failure of theirs has been looked at; ``fresh`` were written after the last
+change of the rules, tell another life, and were measured once. Vectors are those of ``HashEmbedder``: words decide here, and the time is that of the
 memory, not of a model. ``--capacity`` bounds the records of the store.
 """
 

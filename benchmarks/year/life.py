@@ -12,7 +12,7 @@ from pathlib import Path
 
 START = datetime(2024, 1, 1, 8, tzinfo=timezone.utc)
 DAYS = 366
-PHRASINGS = ("near", "seen", "apart")
+PHRASINGS = ("near", "seen", "apart", "fresh")
 
 PLACES = (
     ("Kyoto", "京都"), ("Oslo", "奥斯陆"), ("Prague", "布拉格"), ("Nairobi", "内罗毕"), ("Lima", "利马"),
