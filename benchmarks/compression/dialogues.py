@@ -126,9 +126,8 @@ def row(name: str, counts: Counter[str]) -> str:
 
 
 def run(summarizer: Summarizer, dialogues: Sequence[Dialogue], show: Iterable[str] = ()) -> None:
-    counter = RoughCounter()
     total: dict[tuple[str, str], Counter[str]] = {}
-    shrink: dict[str, list[float]] = {}
+    shrink: dict[str, list[tuple[float, float]]] = {}
     for dialogue in dialogues:
         try:
             digest = summarizer.summarize(dialogue.messages)
@@ -144,15 +143,24 @@ def run(summarizer: Summarizer, dialogues: Sequence[Dialogue], show: Iterable[st
         ):
             total.setdefault(key, Counter()).update(counts)
         if dialogue.characters > 2000:
-            source = sum(counter.count(message.content) for message in dialogue.messages)
-            shrink.setdefault(dialogue.language, []).append(source / max(counter.count(digest.summary), 1))
+            shrink.setdefault(dialogue.language, []).append(ratios(dialogue, digest))
     print(f"{summarizer.name}: {len(dialogues)} dialogues; P precision, R recall, in %\n")
     print("| half, language | facts P | R | preferences P | R | events P | R | dates | topic |")
     print("|---|---|---|---|---|---|---|---|---|")
     for half, language in sorted(total):
         print(row(f"{half} {language}", total[half, language]))
-    for language, ratios in shrink.items():
-        print(f"\n{language}: {len(ratios)} over 2,000 characters shrink {min(ratios):.1f}× or more")
+    for language, found in shrink.items():
+        tokens, characters = (", ".join(f"{ratio:.1f}" for ratio in one) for one in zip(*found, strict=True))
+        print(f"\n{language}: {len(found)} over 2,000 characters; the digest is {tokens} times smaller in tokens,")
+        print(f"  {characters} times in characters")
+
+
+def ratios(dialogue: Dialogue, digest: Digest) -> tuple[float, float]:
+    """Return how many times smaller summary and statements are together, in tokens and in characters."""
+    made = [digest.summary, *(item.text for field in FIELDS for item in getattr(digest, field))]
+    said = [message.content for message in dialogue.messages]
+    count = RoughCounter().count
+    return sum(map(count, said)) / sum(map(count, made)), dialogue.characters / sum(map(len, made))
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ longer must not.
 The phrasings are four sets, each of which tells a whole year of its own. ``near`` are of the kind that the rules were
 written for; ``seen`` were written apart from the rules, and what they showed has gone into these since; ``apart`` were
 written with them, split off by lot, and no failure of theirs has been looked at; ``fresh`` were written after the last
-change of the rules, tell another life, and were measured once. Vectors are those of ``HashEmbedder``: words decide here, and the time is that of the
-memory, not of a model. ``--capacity`` bounds the records of the store.
+change of the rules, tell another life, and were measured once. Vectors are those of ``HashEmbedder``: words decide
+here, and the time is that of the memory, not of a model. ``--capacity`` bounds the records of the store.
 """
 
 from __future__ import annotations
