@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from threading import RLock
 from typing import Final
 
 import numpy as np
@@ -15,32 +14,19 @@ import numpy.typing as npt
 from ..errors import StoreCorruptedError
 from ..index.vectors import FLAT_LIMIT, Rows
 from . import compaction
-from .encryption.cipher import Cipher
 from .files import cache
-from .files.log import Log
 from .files.notes import Embedded, Note
 from .files.segments import Segment
 from .files.vectorfile import VectorFile
-from .rules import Rules
+from .following import Following
 from .table.rows import ALIVE
-from .table.table import Table
 
 _AT_ONCE: Final = 4_096
 """Vectors copied while writers wait."""
 
 
-class Rewriting(ABC):
+class Rewriting(Following):
     """What ``UserStore`` does to files that are full of what nobody needs any more."""
-
-    folder: str
-    table: Table
-    _rules: Rules
-    _cipher: Cipher
-    _log: Log
-    _vectors: VectorFile | None
-    _step: RLock
-    _rewrites: int
-    _kept: int
 
     @abstractmethod
     def _exclusive(self, space: int) -> AbstractContextManager[None]:
@@ -49,10 +35,6 @@ class Rewriting(ABC):
     @abstractmethod
     def _note(self, note: Note) -> None:
         """Write a note whose loss costs nothing, and let readers see what it stands for."""
-
-    @abstractmethod
-    def _publish(self) -> None:
-        """Let readers see what has been applied."""
 
     @abstractmethod
     def keep(self) -> None:

@@ -1,4 +1,4 @@
-"""One user's folder: their lock, log, vectors and table, kept in step."""
+"""One user's folder as it is written: commits, removals, the cache, and the clearing up after killed writers."""
 
 from __future__ import annotations
 
@@ -6,38 +6,26 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from threading import RLock
 from typing import Final
 
 import numpy as np
-import orjson
 
 from ..errors import SiltstoneError, StoreLockedError
 from ..index.vectors import Halves
-from ..protocols import Commit, Put, Refusal, Stored
+from ..protocols import Commit, Put, Refusal
 from ..text import tokenize
-from .files import auditfile, cache, disk, layout, notes
+from .files import auditfile, cache, disk, notes
 from .files.auditfile import Deed
-from .files.codec import decode
-from .files.frames import Frame
-from .files.lock import FileLock
-from .files.log import Log
 from .files.notes import Embedded, Finished, Note, Removal
 from .files.segments import Vanished
-from .files.vectorfile import VectorFile, VectorRows, drop_older, listed
 from .maintenance import quarantine
 from .maintenance.bereft import GONE, is_bereft
 from .maintenance.pinned import pin_user
 from .rewriting import Rewriting
-from .rules import Rules
 from .table import snapshot
-from .table.plan import Planned, Refusals, plan
-from .table.rows import ALIVE, Item, row_of
+from .table.plan import Planned, plan
 from .table.table import Table
 
-_AT_ONCE: Final = 4_096
-"""Items entered at once while a log is read."""
 _LEAST_RUNNING: Final = 2_000
 _LEAST_CLOSING: Final = 256
 """New rows after which a cache is written, in small stores; large ones wait for a share of their size."""
@@ -45,232 +33,8 @@ _PAUSE: Final = 30.0
 """Seconds for which reads let be what they could not clear up."""
 
 
-@dataclass(frozen=True)
-class Unfinished:
-    """A removal whose words are still in files: its note, and the segments to rewrite."""
-
-    note: Removal
-    segments: set[int]
-
-
 class UserStore(Rewriting):
-    """A user's documents, vectors and indexes, shared by all threads of a process and kept abreast of others."""
-
-    def __init__(
-        self,
-        folder: str,
-        user_id: str,
-        rules: Rules,
-        key: bytes,
-        left: Callable[[], set[str]],
-        restoring: Callable[[], bool],
-    ) -> None:
-        """``key`` hashes what is refused; ``left`` gives what removed folders of the user refuse while they exist.
-
-        ``restoring``: whether another store is taking the place of this one.
-        """
-        self.folder, self.user_id = folder, user_id
-        self._marker = os.path.join(rules.root, layout.UNFINISHED, os.path.basename(folder))
-        self._rules = rules
-        self._cipher = rules.keys.cipher(folder)
-        self._refusals = Refusals(key)
-        self._left, self._restoring = left, restoring
-        self._lock = FileLock(os.path.join(folder, "LOCK"))
-        self._turns = RLock()  # writers of this process
-        self._step = RLock()  # whoever brings the table up to date
-        self._alone = False  # this process holds the file lock and is up to date
-        self._start()
-
-    def _start(self) -> None:
-        """Know nothing yet. ``_space`` first: whoever sees the new table sees that it is empty."""
-        self._space = -1
-        rules = self._rules
-        log = Log(
-            self.folder,
-            self.user_id,
-            durable=rules.durable,
-            writable=rules.writable,
-            segment_size=rules.segment_size,
-            cipher=self._cipher,
-        )
-        self._log = log  # the table knows the log, not the user: no cycle keeps files open
-        self.table = Table(self.user_id, _reader(log, self.user_id), self._step, history=rules.history)
-        self._vectors: VectorFile | None = None
-        self._early: list[VectorRows] = []
-        self._unfinished: dict[int, Unfinished] = {}
-        self._remarks: dict[str, str] = {}  # what the user is to know, the last of each cause
-        self._not_before = 0.0  # when reads may clear up again
-        self._rewrites = 0  # a picture of the table taken before one is out of date
-        self._kept = 0  # rows in the cache
-
-    # --- reading
-
-    def current(self, space: int) -> Table:
-        """Return the table with every acknowledged commit on it; ``space`` numbers the embedding space."""
-        table = self.table
-        if space == self._space and (self._alone or not self._changed()):
-            return table
-        with self._step:
-            if not self._alone or space != self._space:
-                self._catch_up(space)
-            if (self._log.torn or self._unfinished) and time.monotonic() >= self._not_before:
-                self.mend(space)
-        return self.table
-
-    def _changed(self) -> bool:
-        try:
-            return self._log.changed()
-        except Vanished:
-            return True
-
-    def _catch_up(self, space: int) -> None:
-        """Read what others wrote; raises ``Vanished`` when the user was removed."""
-        try:
-            if self._log.changed() or space != self._space:
-                self._read_on(space)
-        except Vanished:
-            self._start_again()  # the log was cut, or another one lies here
-            if not disk.is_folder(self.folder):
-                raise
-            self._catch_up_from_nothing(space)
-        except BaseException:  # half of the news may be in the table: all of it is read again
-            self._start_again()
-            raise
-
-    def _catch_up_from_nothing(self, space: int) -> None:
-        try:
-            self._read_on(space)
-        except BaseException:
-            self._start_again()
-            raise
-
-    def _start_again(self) -> None:
-        fresh_segment = self._log.fresh_segment
-        self._start()
-        self._log.fresh_segment = fresh_segment
-
-    def _read_on(self, space: int) -> None:
-        if self._space < 0:
-            self._restore(space)
-        for news in self._log.read():
-            for segment, places in news.moved.items():
-                self._rewrites += bool(places)
-                self.table.relocate(segment, places)
-            self._apply(news.frames)
-        if space != self._space:
-            self._use(space)
-        self._attach_news()
-        self._publish()
-
-    def _restore(self, space: int) -> None:
-        """Begin with what the cache knows, if it fits the log."""
-        found = cache.read(self.folder, self._cipher)
-        if found is None or found[0]["terms"] != tokenize.VERSION or not self._log.resume(found[0]["log"]):
-            return
-        values, arrays = found
-        snapshot.unpack(self.table, values, arrays)
-        self._kept = values["count"]
-        if values["space"] == space:
-            self._space = space
-            self._find_vectors()
-            if self._vectors is not None:
-                there = self._vectors.skip(values["slots"])
-                slots = self.table.rows["slot"][: self.table.rows.count]
-                slots[~np.isin(self._vectors.segment_of(slots), list(there))] = -1  # copied since, and read below
-                self.table.index_vectors()
-
-    def _use(self, space: int) -> None:
-        """Turn to the vectors of an embedding space."""
-        self.table.drop_vectors()
-        self._space, self._vectors, self._early = space, None, []
-        if self._rules.writable and disk.is_folder(self.folder):
-            drop_older(self.folder, space)
-
-    def _find_vectors(self) -> None:
-        if not disk.is_folder(self.folder):
-            return
-        widths = {dim for _, space, dim, _ in listed(self.folder) if space == self._space}
-        if widths and self._vectors is None:
-            self._file(widths.pop())
-
-    def _apply(self, frames: Sequence[tuple[int, Frame]]) -> None:
-        items: list[Item] = []
-        for place, found in frames:
-            document = orjson.loads(found.document)
-            if "i" in document:
-                stored = decode(document, self.user_id)
-                items.append(Item(found.number, place, document.get("o", found.number), stored, row_of(stored)))
-                if len(items) < _AT_ONCE:
-                    continue
-            self._enter(items)
-            items = []
-            note = notes.unpack(document)
-            if isinstance(note, Removal):
-                self._hide(found.number, note)
-            elif isinstance(note, Finished):
-                self._unfinished.pop(note.removal, None)
-            self._waste_note(place, note)
-        self._enter(items)
-
-    def _enter(self, items: Sequence[Item]) -> None:
-        for row in self.table.add(items):
-            self._log.waste(int(self.table.rows["place"][row]))
-
-    def _waste_note(self, place: int, note: Note | None) -> None:
-        """Count a note as dead weight, which it is once read and finished; the hashes in it stay."""
-        if isinstance(note, Removal):
-            self._log.waste(place, keep=sum(len(hashed) + 3 for hashed in note.hashes))
-        elif isinstance(note, Finished | Embedded):
-            self._log.waste(place)
-
-    def _hide(self, number: int, note: Removal) -> None:
-        removed = note.numbers
-        places = self.table.rows["place"]
-        segments = {int(places[row]) >> 32 for row in self.table.rows_of(removed) if row >= 0 and places[row] >= 0}
-        self._rewrites += 1
-        self.table.remove(removed)
-        self.table.refused.update(note.hashes)
-        if removed:  # what is unreadable may hold the words too
-            self._unfinished[number] = Unfinished(note, segments | self._log.damaged())
-
-    def _attach_news(self) -> None:
-        self._find_vectors()
-        if self._vectors is None:
-            return
-        found_rows, self._early = [*self._early, *self._vectors.news()], []
-        for found in found_rows:
-            if len(found.numbers) and int(found.numbers.max()) >= self._log.next_number:
-                self._early.append(found)  # a commit that came after its documents were looked for
-            rows = np.array(self.table.rows_of(found.numbers.tolist()), np.int32)
-            fits = rows >= 0
-            fits[fits] = self.table.rows["text_hash"][rows[fits]] == found.hashes[fits]
-            fits[fits] = self.table.rows["died"][rows[fits]] == ALIVE
-            copied = fits.copy()
-            copied[fits] = self.table.rows["slot"][rows[fits]] >= 0
-            fits &= ~copied
-            self.table.rows["slot"][rows[copied]] = found.slots[copied]
-            self.table.attach(rows[fits], found.slots[fits], found.halves[fits])
-
-    def _blank_orphans(self) -> None:
-        """Under the lock: blank vectors of documents that were never written, before others get their numbers.
-
-        No removal would find them afterwards.
-        """
-        self._find_vectors()
-        if self._vectors is None:
-            return
-        if self._vectors.behind():
-            self._vectors.blank(np.empty(0, np.int32))  # a torn row
-            self._attach_news()
-        if self._early:
-            slots = [found.slots[found.numbers >= self._log.next_number] for found in self._early]
-            self._vectors.blank(np.concatenate(slots))
-            self._early = []
-
-    def _publish(self) -> None:
-        self.table.publish(f"{self._log.born}-{self._log.next_number:x}")
-
-    # --- writing
+    """A user's store, for any number of threads; writers of all processes take turns."""
 
     @contextmanager
     def _exclusive(self, space: int) -> Iterator[None]:
@@ -526,18 +290,6 @@ class UserStore(Rewriting):
         found = self._vectors.gather(self.table.rows["slot"][[item.reuse]])[0]
         return None if np.isnan(found[0]) else found
 
-    def _file(self, dim: int) -> VectorFile:
-        if self._vectors is None:
-            self._vectors = VectorFile(
-                self.folder, self._space, dim, writable=self._rules.writable, cipher=self._cipher
-            )
-            self.table.gather = self._vectors.gather
-        return self._vectors
-
-    @property
-    def _dim(self) -> int | None:
-        return None if self._vectors is None else self._vectors.dim
-
     @contextmanager
     def held(self, space: int) -> Iterator[None]:
         """Hold the user's lock while the whole folder is taken away, whether or not it can be read, or written to."""
@@ -573,11 +325,3 @@ class UserStore(Rewriting):
         if self._vectors is not None and self._vectors.bad:
             remarks.append(f"{self._vectors.bad} vectors did not check and are to be embedded again")
         return tuple(remarks)
-
-
-def _reader(log: Log, user_id: str) -> Callable[[int, int], Stored | None]:
-    def read(place: int, number: int) -> Stored | None:
-        document = log.load(place, number) if place >= 0 else None
-        return None if document is None else decode(orjson.loads(document), user_id, number)
-
-    return read
