@@ -24,31 +24,24 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import os
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from threading import Lock, Thread
-from typing import Any, Final, Literal, TypeVar
-from weakref import WeakSet
+from typing import Any, Literal
 
 from ..errors import (
     BackendUnavailableError,
     ConfigurationError,
-    NotFoundError,
-    ReadOnlyError,
     SiltstoneError,
-    StoreCorruptedError,
 )
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
 from ..records import Record
 from .encryption.cipher import Keys
-from .erasure import erasure, refused_there
+from .erasure import erasure
 from .files import auditfile, disk, layout, mounts, removed, storefile, usagefile
 from .files.auditfile import Deed
-from .files.headers import misplaced, read_user
+from .files.headers import misplaced
 from .files.lock import LOCK_TIMEOUT, FileLock
 from .files.segments import Vanished
 from .files.storefile import FORMAT, StoreFile
@@ -56,19 +49,15 @@ from .files.vectorfile import drop_older
 from .maintenance import quarantine, restored
 from .migrations.run import migrate
 from .prepare import prepare
-from .reading import ReadingStore, check_user_id, same_space, stats_of
+from .reading import same_space, stats_of
 from .rules import Rules
 from .table.plan import Refusals, refused_of
-from .table.table import HISTORY, Table
+from .table.table import HISTORY
 from .user import UserStore
-
-_OPEN_USERS: Final = 64
-"""Users kept in memory, the ones used last; each costs up to four open files."""
-_T = TypeVar("_T")
-_stores: WeakSet[FolderStore] = WeakSet()
+from .users import Users
 
 
-class FolderStore(ReadingStore):
+class FolderStore(Users):
     """A store in a folder on a local disk, for any number of threads and processes.
 
     ``path``          the folder; it is created if it does not exist and ``create`` is set
@@ -105,23 +94,15 @@ class FolderStore(ReadingStore):
         if history < 0:
             raise ConfigurationError(f"history must be 0 or more, not {history}")
         self._location = os.fspath(path)
-        self._root = os.path.abspath(self._location)
-        self._guard = Lock()
-        self._users: OrderedDict[str, UserStore] = OrderedDict()
-        self._evicted = 0
-        self._keeper: Thread | None = None
+        root = os.path.abspath(self._location)
         if not read_only:
-            mounts.check(self._root)
+            mounts.check(root)
         if keys is None:
-            keys = prepare(self._root, key, create=create and not read_only, timeout=lock_timeout)
-        self._keys = keys
-        self._rules = Rules(
-            self._root, durability == "fsync", not read_only, lock_timeout, segment_size, history, self._keys
-        )
+            keys = prepare(root, key, create=create and not read_only, timeout=lock_timeout)
+        super().__init__(Rules(root, durability == "fsync", not read_only, lock_timeout, segment_size, history, keys))
         self._trash = os.path.join(self._root, layout.TRASH)
         self._left: list[SiltstoneError] = []
         self._delayed: dict[str, str] = {}
-        self._known: tuple[tuple[int, int, int], StoreFile] | None = None
         if restored.is_pending(self._root):
             self._end_restore()
         before = storefile.document(self._root)["format"]
@@ -135,7 +116,6 @@ class FolderStore(ReadingStore):
                 auditfile.append_locked(self._root, [], self._keys, durable=True, timeout=lock_timeout)  # as when made
             self._empty_trash()
             self._finish_removals()
-        _stores.add(self)
 
     @property
     def location(self) -> str:
@@ -225,18 +205,6 @@ class FolderStore(ReadingStore):
     def _as_copied(self, user_id: str) -> Iterator[Put]:
         for *_, newest in self.items(user_id):
             yield Put(newest.record, newest.message, supplied_id=newest.supplied_id, restores=True)
-
-    @property
-    def settings(self) -> StoreFile:
-        """What ``STORE`` says now."""
-        return self._settled()
-
-    def users(self) -> Iterator[str]:
-        """Yield the ids of all users that have a store."""
-        for folder in self.user_folders():
-            user_id = self._read_user(folder)
-            if user_id is not None and self._folder(user_id) == folder:
-                yield user_id
 
     def check_key(self, key: bytes | str | None) -> None:
         """Raise what opening the store with this key would raise."""
@@ -331,109 +299,13 @@ class FolderStore(ReadingStore):
             health=notes + (() if user is None else user.health()),
         )
 
-    def close(self) -> None:
-        """Write caches and release files. A store that is not closed loses nothing."""
-        with self._guard:
-            users = list(self._users.values())
-            self._users.clear()
-        for user in users:
-            if self._rules.writable:
-                user.tend(closing=True)
-        if self._keeper is not None:
-            self._keeper.join()
-
     def reseal(self, user_id: str) -> bool:
         """Write everything of a user anew under a fresh key, and destroy the old one; false if none was due."""
         self._may_write()
         self._settled()
         return self._exists(user_id) and self._writing(user_id, lambda user, store: user.reseal(store.space))
 
-    # --- users
-
-    def _table(self, user_id: str) -> Table:
-        while True:
-            store = self._settled()
-            try:
-                if self._exists(user_id):
-                    return self._user(user_id, store).current(store.space)
-            except FileNotFoundError:
-                self._drop(user_id)
-                if disk.is_folder(self._folder(user_id)):
-                    continue  # it was written anew while we read
-            except Vanished:
-                self._drop(user_id)
-            if self._settled() is store:  # else a restore brought others
-                return Table.empty(user_id)
-
-    def _writing(self, user_id: str, act: Callable[[UserStore, StoreFile], _T]) -> _T:
-        """Do something to a user's store, anew when another process removed or replaced it meanwhile."""
-        while True:
-            store = self._settled()
-            try:
-                disk.make_folder(self._folder(user_id))
-                user = self._user(user_id, store)
-                done = act(user, store)
-                if user.is_due() or user.is_wasteful():
-                    self._tend(user)
-                return done
-            except (Vanished, FileNotFoundError):
-                self._drop(user_id)
-
-    def _user(self, user_id: str, store: StoreFile) -> UserStore:
-        with self._guard:
-            user = self._users.get(user_id)
-            if user is None:
-                folder = store.user_folder(self._root, user_id)
-                user = UserStore(
-                    folder,
-                    user_id,
-                    self._rules,
-                    store.user_key(user_id),
-                    lambda: refused_there(self._root, folder, user_id, self._keys),
-                    lambda: self._settings().restoring,
-                )
-                self._users[user_id] = user
-                if len(self._users) > _OPEN_USERS:
-                    _, idle = self._users.popitem(last=False)
-                    if self._rules.writable and idle.is_due(closing=True):
-                        self._tend(idle, closing=True)
-                    self._evicted += 1
-                    if self._evicted % _OPEN_USERS == 0:
-                        gc.collect()  # a search may still use their files, so that they close with the last reference
-            self._users.move_to_end(user_id)
-            return user
-
-    def _tend(self, user: UserStore, *, closing: bool = False) -> None:
-        """Write a user's cache and compact their files in the background, unless another one's turn it is."""
-        if self._keeper is None or not self._keeper.is_alive():
-            self._keeper = Thread(target=user.tend, kwargs={"closing": closing}, name="siltstone-keeper", daemon=True)
-            self._keeper.start()
-
-    def _drop(self, user_id: str) -> None:
-        with self._guard:
-            self._users.pop(user_id, None)
-
-    def _folder(self, user_id: str) -> str:
-        check_user_id(user_id)
-        return self._settings().user_folder(self._root, user_id)
-
-    def _read_user(self, folder: str, *, anywhere: bool = False) -> str | None:
-        """Return whose folder it is, or ``None`` where that cannot be told: no head of a file is whole, or no key.
-
-        ``anywhere``: also of a sealed one that was moved.
-        """
-        try:
-            return read_user(folder, self._keys.cipher(folder, removed=anywhere))
-        except StoreCorruptedError:
-            return None
-
-    def _exists(self, user_id: str) -> bool:
-        return user_id in self._users or disk.is_folder(self._folder(user_id))
-
-    def user_folders(self) -> Iterator[str]:
-        """Yield the folders of all users, readable or not."""
-        self._settled()
-        return layout.user_folders(self._root)
+    # --- removals
 
     def _remove_user(self, user_id: str, refused: Sequence[str]) -> str | None:
         """Move a user's folder out of sight, to be deleted from there; return its name in the trash.
@@ -529,51 +401,9 @@ class FolderStore(ReadingStore):
             if disk.exists(mark):
                 self._delayed[mark] = why
 
-    # --- settings
-
-    def _settled(self) -> StoreFile:
-        """Return what ``STORE`` says once no restore is under way; the end of a killed one is made up for.
-
-        Not under the lock of a user, which that needs: whoever has one looks at ``restoring``, and begins anew.
-        """
-        while (store := self._settings()).restoring:
-            self._end_restore()
-        return store
-
     def _end_restore(self) -> None:
         if self._rules.writable:
             restored.end(self._root, self._keys, self._rules.lock_timeout)
             self._empty_trash()
         else:
             restored.wait(self._root, self._rules.lock_timeout)
-
-    def _settings(self) -> StoreFile:
-        """Return what ``STORE`` says now: one system call while it is the file that was read last."""
-        try:
-            found = disk.status(os.path.join(self._root, storefile.NAME))
-        except FileNotFoundError as exc:
-            raise NotFoundError(f"the store {self._root} is gone") from exc
-        seen = (found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
-        known = self._known
-        if known is None or known[0] != seen:
-            known = seen, storefile.read(self._root, self._keys)
-            self._known = known  # at once: another thread may read another state
-        return known[1]
-
-    def _may_write(self) -> None:
-        if not self._rules.writable:
-            raise ReadOnlyError(f"{self._root} was opened with read_only=True; nothing was changed")
-
-    def _forked(self) -> None:
-        """Begin anew in a child process: locks and files belong to the parent."""
-        self._guard = Lock()
-        self._users = OrderedDict()
-        self._keeper = None
-
-
-def _after_fork() -> None:
-    for store in list(_stores):
-        store._forked()
-
-
-os.register_at_fork(after_in_child=_after_fork)
