@@ -2,8 +2,9 @@
 
     python benchmarks/compression/keys.py PATH/locomo-dev.json [--conversations 5] [--vectors FOLDER] [--json FILE]
 
-A search that finds a statement or a summary of few turns serves the turns that it rests on: these are its keys. The
-same store is asked the same questions twice; the interval is a paired bootstrap over questions.
+As in a context, a search that finds a statement or a summary of few turns serves the turns that it rests on
+(``expand="source"``): these are its keys. A summary of many turns takes a place, and counts for nothing. The same
+store is asked the same questions twice; the interval is a paired bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def ask(memory: TieredMemory, haystack: Haystack, units: dict[str, str]) -> list
     """Return for each question the share of its gold among the first results, by cut."""
     found = []
     for question in haystack.questions:
-        hits = memory.search(question.text, top_k=max(CUTS), now=haystack.asked_at)
+        hits = memory.search(question.text, top_k=max(CUTS), now=haystack.asked_at, expand="source")
         ranking = [units.get(hit.record.id, "") for hit in hits]
         found.append([len(question.gold.intersection(ranking[:cut])) / len(question.gold) for cut in CUTS])
     return found
@@ -67,13 +68,15 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--conversations", type=int, default=5)
     parser.add_argument("--vectors", type=Path, help="keep vectors there between runs")
+    parser.add_argument("--skip", type=int, default=0, help="leave out the first ones")
+    parser.add_argument("--engine", choices=("c", "onnx"))
     parser.add_argument("--json", type=Path, metavar="FILE")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        embedder = Remembered(E5Embedder(), chosen.vectors or folder)
+        embedder = Remembered(E5Embedder(engine=chosen.engine), chosen.vectors or folder)
         before: list[list[float]] = []
         after: list[list[float]] = []
-        for haystack in load(chosen.path).haystacks[: chosen.conversations]:
+        for haystack in load(chosen.path).haystacks[chosen.skip : chosen.conversations]:
             first, second, ratio = before_and_after(haystack, embedder)
             before += first
             after += second

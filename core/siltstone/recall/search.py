@@ -22,6 +22,8 @@ from .weights import FED_BACK, FEEDBACK
 
 RERANKED: Final = 50
 """How many of the best a reranker looks at."""
+KEYS: Final = 60
+"""So many more hits are read where several may be keys to one turn."""
 RERANKER_SHARE: Final = 0.5
 """Its part of the final score; the rest is the first stage's. Alone, a small one makes a good order worse."""
 
@@ -76,7 +78,8 @@ def search(
         asked = dataclasses.replace(asked, vector=_fed_back(store, user_id, found, ranking, vector))
         found = store.candidates(user_id, asked)
         ranking = rank(found, question, now, depth=depth)
-    wanted = max(top_k, RERANKED) if reranker is not None else top_k
+    wanted = top_k if expand is None else top_k + min(2 * top_k, KEYS)
+    wanted = max(wanted, RERANKED) if reranker is not None else wanted
     hits = _resolve(store, user_id, found, ranking, wanted)
     if reranker is not None:
         hits = _rerank(reranker, query, hits)
@@ -85,7 +88,7 @@ def search(
     else:
         hits = current_first(store, user_id, hits, where or Where(now=now))
     if expand == "source":
-        hits = expanded(store, user_id, hits, where or Where(now=now))
+        hits = expanded(store, user_id, hits, where or Where(now=now), reranked=reranker is not None)
     return hits[:top_k]
 
 
