@@ -1,9 +1,14 @@
-"""Locks across a fork: a child has only the thread that forked, so that nobody is there to free what others held."""
+"""Locks across a fork: a child has only the thread that forked, so that nobody is there to free what others held.
+
+``Guard`` is for what a child may find half done; ``unforked`` for what it may not: a library with threads of its own,
+as BLAS has for large products, waits for ever in a child that was forked while another thread was starting them.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+from typing import Final
 from weakref import WeakSet
 
 
@@ -26,13 +31,17 @@ class Guard:
         self._held.release()  # the one that was taken: who forks within the block leaves it twice
 
 
+unforked: Final = threading.RLock()
+"""``with unforked:`` around work during which this process must not be forked; a fork waits for its end."""
+
 _guards: WeakSet[Guard] = WeakSet()
 
 
-def _after_fork() -> None:
+def _in_child() -> None:
     for guard in list(_guards):
         guard._lock = threading.Lock()
+    unforked.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=unforked.acquire, after_in_parent=unforked.release, after_in_child=_in_child)

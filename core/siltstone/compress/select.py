@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from ..forks import unforked
 from ..protocols import Floats
 from ..text.tokenize import terms
 from .fragments import Fragment
@@ -102,7 +103,8 @@ def _favour(said: Sequence[Utterance], pieces: Sequence[Fragment], vectors: Floa
         [(QUESTION if one.asks else 1.0) * (1.0 if said[one.utterance].person else ASSISTANT) for one in pieces]
     )
     if vectors is not None and len(pieces) > 2:
-        nearness = vectors @ vectors.mean(axis=0)
+        with unforked:
+            nearness = vectors @ vectors.mean(axis=0)
         spread = float(nearness.std())
         if spread > 0:
             favour *= np.clip(1 - DISTINCT * (nearness - nearness.mean()) / spread, 0.5, 1.5)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import faiss
 import numpy as np
 
+from ..forks import unforked
 from ..protocols import Floats
 
 
@@ -18,6 +19,13 @@ def products(rows: Floats, vector: Floats) -> Floats:
     milliseconds beside a busy neighbour.
     """
     found: Floats = np.einsum("ij,j->i", rows, vector)
+    return found
+
+
+def gram(rows: Floats) -> Floats:
+    """Return the products of all rows with each other, ``(n, n)``. O(n² · dim)."""
+    with unforked:
+        found: Floats = rows @ rows.T
     return found
 
 

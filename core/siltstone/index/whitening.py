@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from ..forks import unforked
 from ..protocols import Floats
 from .products import products
 
@@ -52,9 +53,10 @@ def whitening(vectors: Floats) -> Whitening | None:
     trust = n / (n + PRIOR)
     mean = vectors.mean(axis=0)
     centred = vectors - mean
-    variances, directions = np.linalg.eigh(centred.T @ centred / n)
-    if variances[-1] <= 1e-9:  # all vectors are one
-        return None
-    shares = np.maximum(variances, 0) / variances[-1] * trust
-    matrix = (directions * (shares + RIDGE) ** -0.5) @ directions.T
+    with unforked:
+        variances, directions = np.linalg.eigh(centred.T @ centred / n)
+        if variances[-1] <= 1e-9:  # all vectors are one
+            return None
+        shares = np.maximum(variances, 0) / variances[-1] * trust
+        matrix = (directions * (shares + RIDGE) ** -0.5) @ directions.T
     return Whitening((mean * trust).astype(np.float32), matrix.astype(np.float32))

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from ..index.products import gram
 from ..protocols import Floats
 from ..records import Record, replace, unique
 from ..tiers.long_term import Plan
@@ -59,7 +60,7 @@ def clusters(records: Sequence[Record], vectors: Floats) -> Iterator[list[Record
     for rows in topics.values():
         if len(rows) < 2:
             continue
-        near = vectors[rows] @ vectors[rows].T >= ALIKE
+        near = gram(vectors[rows]) >= ALIKE
         left = list(range(len(rows)))
         while left:
             first, *others = left

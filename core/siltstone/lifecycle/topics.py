@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from ..index.products import gram, products
 from ..protocols import Floats, Where
 from ..records import Record
 from ..text.language import is_chinese
@@ -132,7 +133,7 @@ def _join(loose: Sequence[int], members: Mapping[str, list[int]], moved: Floats)
     sums = np.stack([moved[members[of]].sum(axis=0) for of in names])
     left = []
     for row in loose:
-        cosines = _unit(sums) @ moved[row]
+        cosines = products(_unit(sums), moved[row])
         best = int(np.argmax(cosines))
         if cosines[best] >= JOIN:
             members[names[best]].append(row)
@@ -144,7 +145,7 @@ def _join(loose: Sequence[int], members: Mapping[str, list[int]], moved: Floats)
 
 def _founded(loose: Sequence[int], moved: Floats, spans: Sequence[Record]) -> dict[str, list[int]]:
     """Return the topics that are ripe among spans, in order of time."""
-    near = moved[loose] @ moved[loose].T
+    near = gram(moved[loose])
     free = list(range(len(loose)))
     topics: dict[str, list[int]] = {}
     while free:
