@@ -228,14 +228,18 @@ def test_messages_go_out_as_they_are() -> None:
     assert "response_format" not in asked.body
 
 
+def form_of(asked: Asked) -> str:
+    """Return the form in which a request has its schema."""
+    return str(asked.body.get("response_format", {}).get("type", "text"))
+
+
 @pytest.mark.parametrize("taken", FORMS)
 @pytest.mark.parametrize("refusal", [400, 422, 500])
 def test_schemas_are_asked_for_in_the_form_the_server_takes(taken: str, refusal: int) -> None:
     """The strictest form that works is found once and remembered; every weaker form says the schema in words too."""
 
     def answer(asked: Asked) -> Answer:
-        form = asked.body.get("response_format", {}).get("type", "text")
-        return says("{}") if form == taken else Answer({"error": "unknown response_format"}, refusal)
+        return says("{}") if form_of(asked) == taken else Answer({"error": "unknown response_format"}, refusal)
 
     with ScriptedServer(answer) as server:
         model = chat(server)
@@ -262,6 +266,35 @@ def test_failing_server_is_not_mistaken_for_a_simple_one() -> None:
         with pytest.raises(BackendUnavailableError):
             chat(server, deadline=0.2).complete(ASK, schema=SCHEMA)
         assert server.asked[0].body["response_format"]["type"] == "json_schema"
+
+
+@pytest.mark.parametrize("taken", FORMS[1:])
+def test_a_form_that_fails_after_it_has_worked_gives_way_for_a_time(taken: str) -> None:
+    """The next form answers, with no wait for the one that has worked; and that one is tried first again."""
+    failing: list[str] = []
+
+    def answer(asked: Asked) -> Answer:
+        return Answer({"error": "no grammar"}, 500) if form_of(asked) in failing else says("{}")
+
+    with ScriptedServer(answer) as server:
+        model = chat(server)
+        model.complete(ASK, schema=SCHEMA)
+        failing += FORMS[: FORMS.index(taken)]
+        assert model.complete(ASK, schema=SCHEMA) == "{}"
+        failing.clear()
+        assert model.complete(ASK, schema=SCHEMA) == "{}"
+        first, *then, last = map(form_of, server.asked)
+    assert (first, tuple(then), last) == (FORMS[0], FORMS[: FORMS.index(taken) + 1], FORMS[0])
+
+
+def test_where_every_form_fails_the_one_that_has_worked_is_waited_for() -> None:
+    """A server that fails for a while costs one try of each weaker form, and its answer is bound to the schema."""
+    failures = [says("{}"), *[Answer({"error": "out of memory"}, 500)] * 4, says("{}")]
+    with ScriptedServer(failures) as server:
+        model = chat(server)
+        for _ in range(2):
+            assert model.complete(ASK, schema=SCHEMA) == "{}"
+        assert tuple(map(form_of, server.asked)) == (FORMS[0], *FORMS, FORMS[0], FORMS[0])
 
 
 def test_fields_that_a_model_refuses_are_left_out() -> None:

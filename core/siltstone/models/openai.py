@@ -113,8 +113,9 @@ class OpenAIChatModel:
     """Any ``/v1/chat/completions`` endpoint.
 
     A JSON schema is asked for in the strictest form that the server takes: as ``json_schema``, else as
-    ``json_object`` with the schema beside it, else in words; what it took is remembered. ``temperature`` is 0 by
-    default, and dropped for models that refuse it. ``body`` holds further fields of every request. ``timeout``
+    ``json_object`` with the schema beside it, else in words; what it took is remembered, and where that fails later,
+    the weaker forms are tried once before it is waited for. ``temperature`` is 0 by default, and dropped for models
+    that refuse it. ``body`` holds further fields of every request. ``timeout``
     seconds for one attempt, ``deadline`` for all. Keys: see ``Endpoint``.
 
     Raises ``BackendUnavailableError``, and ``ModelError`` for refusals and empty answers. Thread-safe.
@@ -144,18 +145,22 @@ class OpenAIChatModel:
         """Return the answer's text."""
         if schema is None:
             return self._ask(messages, None, None, max_tokens)
-        for form in FORMS[FORMS.index(self._taken or FORMS[0]) :]:
+        known = self._taken
+        fails = False  # the form that has worked fails now, which may pass: it stays the first to be tried
+        for form in FORMS[FORMS.index(known or FORMS[0]) :]:
             # 500 is how some servers say that they do not know a form: worth a retry only if another form is not left
-            passing = PASSING if form in (self._taken, FORMS[-1]) else PASSING - {500}
+            passing = PASSING if form == FORMS[-1] and not fails else PASSING - {500}
             try:
                 answer = self._ask(messages, form, schema, max_tokens, passing)
             except RefusedError as exc:
-                if exc.status not in _NOT_THIS_FORM or form == FORMS[-1]:
+                if exc.status not in _NOT_THIS_FORM or (form == FORMS[-1] and exc.status != 500):
                     raise
+                fails = fails or (form == known and exc.status == 500)
             else:
-                self._taken = form
+                if not fails:
+                    self._taken = form
                 return answer
-        raise AssertionError("unreachable: the last form returns or raises")
+        return self._ask(messages, known, schema, max_tokens)  # every form fails: wait for the one that has worked
 
     def _ask(
         self,
