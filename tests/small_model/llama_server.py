@@ -45,7 +45,7 @@ class LlamaServer:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "llama_cpp.server", *command], stdout=log, stderr=subprocess.STDOUT
             )
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + 900
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the model's server does not start:\n{self._log.read_text()[-2000:]}")

@@ -50,7 +50,7 @@ def tiered(llama: LlamaServer, opened: Callable[..., TieredMemory]) -> TieredMem
     """
 
     def tokens(text: str) -> int:
-        counted = httpx.post(f"{llama.url}/extras/tokenize/count", json={"input": text}, trust_env=False, timeout=60)
+        counted = httpx.post(f"{llama.url}/extras/tokenize/count", json={"input": text}, trust_env=False, timeout=900)
         return int(counted.raise_for_status().json()["count"])
 
     memory = opened(token_counter=tokens)
