@@ -274,7 +274,7 @@ class Log:
         found = (p for p in scan(file.read(0, file.size), cipher=self._cipher) if isinstance(p, Frame))
         first = next((frame.number for frame in found if frame.number), 0)
         if first > 1:
-            note = self._frame(first - 1, orjson.dumps({"next": following}), True)
+            note = self._frame(first - 1, notes.pack(Successor(following)), True)
             disk.replace(self._path(1), self._frame(0, self._introduction(1), True) + note)
 
     def _introduction(self, segment: int, passes: int = 0) -> bytes:

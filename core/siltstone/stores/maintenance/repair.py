@@ -25,7 +25,7 @@ from ..files.frames import Frame
 from ..files.layout import QUARANTINE, TRASH, segment_number, user_folders
 from ..files.lock import FileLock
 from ..files.log import Log
-from ..files.notes import Successor
+from ..files.notes import Removal, Successor
 from ..files.segments import Vanished
 from ..files.storefile import StoreFile
 from ..files.vectorfile import blank, listed
@@ -177,7 +177,7 @@ def _mend_documents(log: Log, known: Documents, refused: set[str]) -> None:
         log.make_ready()
     if missing := sorted(refused - known.refused):
         log.make_ready()
-        log.append([orjson.dumps({"x": [], "h": missing})])
+        log.append([notes.pack(Removal(hashes=missing))])
 
 
 def _mend_order(log: Log) -> None:

@@ -14,7 +14,7 @@ from ...protocols import Progress
 from ...reports import Finding, VerifyReport
 from ..encryption.cipher import Keys
 from ..files import auditfile, disk
-from ..files.layout import user_folders
+from ..files.layout import segment_name, user_folders
 from ..files.lock import FileLock
 from ..files.storefile import StoreFile
 from .bereft import GONE, is_bereft
@@ -149,7 +149,7 @@ def _named(whole: Whole, path: str) -> str | None:
 
 
 def _awaited(folder: str, documents: Documents, was_there: bool) -> Finding:
-    path = f"{folder}/docs.{documents.awaited:06d}.jsonl"
+    path = f"{folder}/{segment_name(documents.awaited)}"
     if was_there:
         return Finding("lost", path, "it is missing", "begins it anew, empty", documents.user_id)
     what = "it was announced and is not there: whoever was to write it was killed before"

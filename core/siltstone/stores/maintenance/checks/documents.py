@@ -18,6 +18,7 @@ from ...encryption.cipher import Cipher
 from ...files import notes
 from ...files.codec import decode
 from ...files.frames import HEAD, Damage, Frame, is_unfinished, scan
+from ...files.layout import segment_name
 from ...files.notes import Finished, Note, Removal, Successor
 from ...table.rows import RECORD, Row, row_of
 from ..pinned import Pinned
@@ -204,8 +205,8 @@ class DocumentCheck:
         if following is None:
             self.found.awaited = announced
         else:
-            path = f"{self._folder}/docs.{announced:06d}.jsonl"
-            repair = f"says in docs.{number or announced:06d}.jsonl that {following} follows"
+            path = f"{self._folder}/{segment_name(announced)}"
+            repair = f"says in {segment_name(number or announced)} that {following} follows"
             self._say(Finding("lost", path, "it is missing", repair, self.found.user_id))
             self._gaps.note()
 
