@@ -19,7 +19,7 @@ from ..tiers.restart import is_restart
 
 
 @dataclass(frozen=True)
-class Plan:
+class Going:
     """What goes: the ids of items, what is refused from then on, and the report of it.
 
     ``names`` are the ids of what is meant itself, as sources name it; ``absent`` those of what has gone before.
@@ -38,7 +38,7 @@ def forget(store: Store, user_id: str, *, ids: Sequence[str]) -> ForgetReport:
     return carry_out(store, user_id, plan(store, user_id, ids=ids, where=Where(), everything=False))
 
 
-def plan(store: Store, user_id: str, *, ids: Sequence[str] | None, where: Where, everything: bool) -> Plan:
+def plan(store: Store, user_id: str, *, ids: Sequence[str] | None, where: Where, everything: bool) -> Going:
     """Decide what goes with what is meant; conditions are joined by AND. Nothing is changed.
 
     Of an id that is not there any more, since it made room for others, what was made of it goes.
@@ -64,10 +64,10 @@ def plan(store: Store, user_id: str, *, ids: Sequence[str] | None, where: Where,
     refusals = [refusal for s in targets for refusal in _transcript(store, user_id, s)]
     refusals += _copies([*(r.id for r in (*derived, *partial)), *_rested_on(absent, (*derived, *partial, *hidden))])
     refusals += _not_again(targets, named=ids is not None or where.kinds is not None)
-    return Plan(report, tuple(names), absent, items, tuple(refusals), everything)
+    return Going(report, tuple(names), absent, items, tuple(refusals), everything)
 
 
-def carry_out(store: Store, user_id: str, going: Plan) -> ForgetReport:
+def carry_out(store: Store, user_id: str, going: Going) -> ForgetReport:
     """Remove what goes, and what came to rest on it meanwhile, for good; return the whole report."""
     if not (going.items or going.everything):
         return going.report
