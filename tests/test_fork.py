@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from siltstone import TieredMemory
-from siltstone.forks import Guard
+from siltstone.forks import ForkSafeLock
 from siltstone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder()
@@ -120,7 +120,7 @@ def test_a_child_asks_while_other_threads_ask(tmp_path: Path) -> None:
 
 def test_a_guard_is_free_in_the_child(tmp_path: Path) -> None:
     """Held by another thread, it is free there; held by the thread that forks, both it and the parent leave it."""
-    guard = Guard()
+    guard = ForkSafeLock()
 
     def enter() -> None:
         with guard:

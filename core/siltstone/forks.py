@@ -1,7 +1,7 @@
 """Locks across a fork: a child has only the thread that forked, so that nobody is there to free what others held.
 
-``Guard`` is for what a child may find half done; ``unforked`` for what it may not: a library with threads of its own,
-as BLAS has for large products, waits for ever in a child that was forked while another thread was starting them.
+``ForkSafeLock`` is for what a child may find half done; ``unforked`` for what it may not: a library with threads of its
+own, as BLAS has for large products, waits for ever in a child that was forked while another thread was starting them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from weakref import WeakSet
 
 
-class Guard:
+class ForkSafeLock:
     """A lock for ``with`` that a forked child finds free, whichever thread of its parent held it.
 
     What it guards has to make sense between any two steps: the child may have been forked there.
@@ -20,7 +20,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._lock = self._held = threading.Lock()
-        _guards.add(self)
+        _locks.add(self)
 
     def __enter__(self) -> None:
         lock = self._lock
@@ -34,12 +34,12 @@ class Guard:
 unforked: Final = threading.RLock()
 """``with unforked:`` around work during which this process must not be forked; a fork waits for its end."""
 
-_guards: WeakSet[Guard] = WeakSet()
+_locks: WeakSet[ForkSafeLock] = WeakSet()
 
 
 def _in_child() -> None:
-    for guard in list(_guards):
-        guard._lock = threading.Lock()
+    for lock in list(_locks):
+        lock._lock = threading.Lock()
     unforked.release()
 
 

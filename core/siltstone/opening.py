@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from .errors import ConfigurationError
-from .forks import Guard
+from .forks import ForkSafeLock
 from .protocols import Store
 from .stores.folder import FolderStore
 from .stores.ram import LOCATION, RamStore
@@ -29,7 +29,7 @@ class _Shared:
 
 
 _open: dict[tuple[object, ...], _Shared] = {}
-_guard = Guard()
+_guard = ForkSafeLock()
 
 
 class StoreHandle:

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from .errors import InvalidInputError
-from .forks import Guard
+from .forks import ForkSafeLock
 from .records import Message, unique
 from .tiers.restart import current, restart
 from .twins import Call, Steps, call
@@ -30,7 +30,7 @@ class Outbox:
 
     def __init__(self, waiting: list[dict[str, Any]] | None = None) -> None:
         self._waiting = [] if waiting is None else waiting
-        self._lock = Guard()
+        self._lock = ForkSafeLock()
         self._failing = False
         self._refused: dict[str, dict[str | None, list[Message]]] = {}  # by session, and the id of what they follow
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import BackendUnavailableError, ConfigurationError, ModelError, SiltstoneError
-from ..forks import Guard
+from ..forks import ForkSafeLock
 from ..protocols import ChatModel, Embedder, Floats
 from ..records import Message
 from .rows import unit_rows
@@ -64,7 +64,7 @@ class ForeignEmbedder:
         self._documents = documents
         self._query = query
         self._dim: int | None = None
-        self._probing = Guard()
+        self._probing = ForkSafeLock()
 
     @property
     def dim(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..forks import Guard as Lock
+from ..forks import ForkSafeLock
 from ..protocols import ChatModel, Embedder, Floats, Reranker
 from ..records import Message
 from ..text.sensitive import Rule, Rules
@@ -41,7 +41,7 @@ class Guard:
         self.rules = Rules(rules)
         self.keeps = on_sensitive == "local"
         self._counts: Counter[str] = Counter()
-        self._lock = Lock()
+        self._lock = ForkSafeLock()
 
     @property
     def counts(self) -> dict[str, int]:

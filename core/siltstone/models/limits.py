@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..errors import BackendUnavailableError, InvalidInputError
-from ..forks import Guard
+from ..forks import ForkSafeLock
 from ..protocols import ChatModel, Clock, KeepsUsage, TokenCounter
 from ..records import Message
 from .usage import Limits, Usage, read_usage
@@ -37,7 +37,7 @@ class Page:
 
     def __init__(self, page: Mapping[str, Any] | None = None) -> None:
         self._page: Mapping[str, Any] = page or {}
-        self._lock = Guard()
+        self._lock = ForkSafeLock()
 
     def usage(self) -> Mapping[str, Any]:
         """Return the page."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import ModelError
-from ..forks import Guard
+from ..forks import ForkSafeLock
 from ..protocols import Floats
 from ..records import Message
 from .duck import schema_in_words
@@ -65,7 +65,7 @@ class OpenAIEmbedder:
         self._document_prefix = known.document if document_prefix is None else document_prefix
         self._query_body = dict(query_body or {})
         self._document_body = dict(document_body or {})
-        self._probing = Guard()
+        self._probing = ForkSafeLock()
 
     @property
     def dim(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from ..forks import Guard
+from ..forks import ForkSafeLock
 from ..protocols import Clock
 from ..records import Message
 
@@ -20,7 +20,7 @@ class RamShortTerm:
         self._clock = clock
         self._ttl = ttl
         self._turns = turns
-        self._lock = Guard()
+        self._lock = ForkSafeLock()
         self._sessions: dict[tuple[str, str], dict[str | None, tuple[datetime, Message]]] = {}
 
     def append(self, user_id: str, session_id: str, messages: Sequence[Message]) -> None:
