@@ -16,18 +16,18 @@ from .signals import corrects, implied
 from .spans import Span, hashed, said_at
 from .state import SOURCE_TOKENS
 
-TOPIC: Final = " · "
+SEPARATOR: Final = " · "
 """Stands between subject and attribute in the topic of a record: ``user · home``."""
 
 
 def topic_of(subject: str | None, attribute: str | None) -> str | None:
     """Return the topic of what is known of a subject, or ``None`` where either is unknown."""
-    return f"{subject}{TOPIC}{attribute}" if subject and attribute else None
+    return f"{subject}{SEPARATOR}{attribute}" if subject and attribute else None
 
 
 def subject_and_attribute(record: Record) -> tuple[str, str] | None:
     """Return what a record's topic says that it is about, if it says that."""
-    subject, found, attribute = (record.topic or "").rpartition(TOPIC)
+    subject, found, attribute = (record.topic or "").rpartition(SEPARATOR)
     return (subject, attribute) if found else None
 
 

@@ -23,7 +23,7 @@ REFLECTION: Final = "job:reflection"
 """The job of reflecting."""
 REFLECTED: Final = "job:reflected"
 """A record that says up to which version of the ledger a language model has reflected."""
-TOPIC: Final = "job:topic:"
+TOPIC_MARK: Final = "job:topic:"
 """Ids of records that say which spans belong to a topic, also when its summary has gone with one of them."""
 LONGEST_WAIT: Final = timedelta(days=1)
 

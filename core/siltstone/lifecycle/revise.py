@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from ..compress.statement import SINGLE_VALUED
 from ..records import Record, replace, unique
-from .candidates import CORRECTION, TOPIC, subject_and_attribute, topic_of
+from .candidates import CORRECTION, SEPARATOR, subject_and_attribute, topic_of
 from .likeness import aspects, content, denies, same_things, same_value, says_the_same, stance
 from .retract import CANCELLED, REPAIRED, repaired
 from .signals import changes, resumes
@@ -91,7 +91,7 @@ def revise(
 def _revise(new: Record, known: Known, now: datetime, judged: Judged) -> Revision:
     if new.id in known.by_id:
         return Revision("known", new, (), "it was taken from the same messages before")
-    if new.topic is not None and new.topic.endswith(TOPIC + REPAIRED):
+    if new.topic is not None and new.topic.endswith(SEPARATOR + REPAIRED):
         return _repair(new, known, now)
     related = _related(new, known)
     asked = [known.by_id[id] for of, id in judged if of == new.id and id in known.by_id]
@@ -233,7 +233,7 @@ def _former(new: Record, old: Record, attribute: str) -> Verdict:
 
 
 def _is_cancelled(record: Record) -> bool:
-    return record.topic is not None and record.topic.endswith(TOPIC + CANCELLED)
+    return record.topic is not None and record.topic.endswith(SEPARATOR + CANCELLED)
 
 
 def _diet(new: Record, old: Record) -> Verdict:

@@ -17,8 +17,7 @@ from ..index.products import gram, products
 from ..protocols import Floats, Where
 from ..records import Record
 from ..text.language import is_chinese
-from .jobs import KIND
-from .jobs import TOPIC as MARK
+from .jobs import KIND, TOPIC_MARK
 from .rolled import TOPIC, Rolled, allowed, is_outdated, rolled_id
 from .spans import hashed
 from .work import Work
@@ -38,8 +37,6 @@ PRIOR: Final = 0.5
 """Counts as so many summaries at the origin: the first topic of few summaries would be taken for their middle."""
 LOOSE: Final = 256
 """So many of the newest spans without a topic are looked at: the others have found none for long."""
-
-
 SOURCES: Final = 32
 """A topic's summary is made of so many of its newest spans; the older ones are in those of their months."""
 
@@ -54,13 +51,13 @@ def due_topics(work: Work) -> Iterator[Rolled]:
     rows = [row for row, record in enumerate(found) if record.level == 0]
     made = {record.id: record for record in found if record.level == TOPIC}
     marks = {
-        record.id.removeprefix(MARK): record
+        record.id.removeprefix(TOPIC_MARK): record
         for record in work.store.scan(work.user_id, Where(kinds=(KIND,)))
-        if record.id.startswith(MARK)
+        if record.id.startswith(TOPIC_MARK)
     }
     topics = {of: mark.metadata["members"] for of, mark in marks.items()}
     groups = grouped([found[row] for row in rows], vectors[rows], topics)
-    if (empty := [MARK + of for of, members in groups.items() if not members]) and not work.dry_run:
+    if (empty := [TOPIC_MARK + of for of, members in groups.items() if not members]) and not work.dry_run:
         work.store.remove(work.user_id, empty)
     for of, members in groups.items():
         before = made.get(rolled_id(TOPIC, of))
@@ -83,7 +80,7 @@ def _is_ripe(spans: Sequence[Record]) -> bool:
 
 def _mark(work: Work, of: str, members: Sequence[Record], before: Record | None) -> Record:
     return Record(
-        id=MARK + of, text="", kind=KIND, user_id=work.user_id, created_at=work.now, stored_at=work.now,
+        id=TOPIC_MARK + of, text="", kind=KIND, user_id=work.user_id, created_at=work.now, stored_at=work.now,
         version=1 if before is None else before.version + 1, metadata={"members": [one.id for one in members]},
     )  # fmt: skip
 
