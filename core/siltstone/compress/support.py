@@ -61,9 +61,9 @@ def supported(item: DigestItem, sources: Sequence[Utterance], *, known: Iterable
     want = content(item.text)
     if not want or sum(term in have for term in want) < ENOUGH * len(want):
         return False
-    if not numbers(item.text) <= numbers(f"{said} {allowed}") | have:
+    if not _numbers(item.text) <= _numbers(f"{said} {allowed}") | have:
         return False
-    if not counts(item.text) <= counts(said):
+    if not _counts(item.text) <= _counts(said):
         return False
     if not have.issuperset(_names(item.text)):
         return False
@@ -75,12 +75,12 @@ def content(text: str) -> list[str]:
     return [term for term in terms(text) if term not in _REPORTING]
 
 
-def numbers(text: str) -> set[str]:
+def _numbers(text: str) -> set[str]:
     """Return the numbers that a text writes in digits."""
     return set(_NUMBER.findall(text))
 
 
-def counts(text: str) -> set[str]:
+def _counts(text: str) -> set[str]:
     """Return the English words of a text that count something: two to twelve."""
     return {word.lower() for word in _COUNT.findall(text)}
 

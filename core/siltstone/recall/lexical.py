@@ -39,7 +39,7 @@ class Lexical:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Postings:
     """The postings of the terms that count, one after the other: row, count and term of each, the gain of each term."""
 
     rows: Ints
@@ -70,12 +70,12 @@ def bm25(candidates: Candidates, weights: Sequence[float]) -> Lexical:
     return Lexical(turn[:n], window, mass, best)
 
 
-def _asked(candidates: Candidates, gains: npt.NDArray[np.float64]) -> _Asked | None:
+def _asked(candidates: Candidates, gains: npt.NDArray[np.float64]) -> _Postings | None:
     told = [i for i, gain in enumerate(gains.tolist()) if gain > 0 and len(candidates.postings[i][0])]
     if not told:
         return None
     rows = [candidates.postings[i][0] for i in told]
-    return _Asked(
+    return _Postings(
         np.concatenate(rows),
         np.concatenate([candidates.postings[i][1] for i in told]),
         np.repeat(np.arange(len(told)), [len(some) for some in rows]),
@@ -100,7 +100,7 @@ def _near(candidates: Candidates, turn: Floats, best: Ints) -> Ints:
     return within[best_rows(around, np.arange(len(within)), NEAR)]
 
 
-def _of_windows(candidates: Candidates, asked: _Asked, near: Ints, mean: np.float32) -> Floats:
+def _of_windows(candidates: Candidates, asked: _Postings, near: Ints, mean: np.float32) -> Floats:
     """Return the scores of the windows around some rows, ``(len(near),)``."""
     n, before, after = len(candidates.keys), candidates.previous, candidates.following
     links = candidates.links

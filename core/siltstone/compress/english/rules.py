@@ -63,13 +63,13 @@ BODY: Final = (
     r"(?:back|knees?|hips?|shoulders?|ankles?|wrists?|neck|feet|legs?|stomach|eyes?|ears?|teeth|joints?|hands?)"
 )
 
-PROPER: Final = r"(?-i:[A-ZÀ-Ý])[\w'’-]+"
+_PROPER: Final = r"(?-i:[A-ZÀ-Ý])[\w'’-]+"
 NUMBER: Final = r"(?:\d+|an?|any|one|two|three|four|five|six|seven|eight|nine|ten|several|some|no)"
 ANIMAL: Final = (
     r"(?:(?:dog|cat|pet|hamster|rabbit|parrot|horse|tortoise|pup|beagle|greyhound|labrador|poodle|corgi|kitten)s?"
     r"|pupp(?:y|ies)|fish)"
 )
-CIRCLE: Final = (
+_CIRCLE: Final = (
     r"\b(?:groups?|clubs?|teams?|class|gym|choir|community|church|programme?|course|league|band|society|party|facebook"
     r"|instagram|discord|reddit)\b"
 )
@@ -101,11 +101,11 @@ RULES: Final = (
         ),
         former=True,
     ),
-    Rule("work", words.stems("join"), pattern(rf"(?!.*{CIRCLE}){PROPER}"), tenses="past perfect"),
+    Rule("work", words.stems("join"), pattern(rf"(?!.*{_CIRCLE}){_PROPER}"), tenses="past perfect"),
     Rule(
         "work",
         words.stems("start begin sign"),
-        pattern(rf"(?:out |work |working |on |a (?:new )?job )?(?:at|with) (?:the )?{PROPER}(?!.*{CIRCLE})"),
+        pattern(rf"(?:out |work |working |on |a (?:new )?job )?(?:at|with) (?:the )?{_PROPER}(?!.*{_CIRCLE})"),
         tenses="past perfect",
     ),
     Rule(

@@ -50,7 +50,7 @@ class KeyFolder:
     @staticmethod
     def check_new(root: str, key: bytes | str) -> None:
         """Raise what stands against a new store with this key: it is none, or a killed process began with another."""
-        masterkey.given_key(key)
+        masterkey.in_one_spelling(key)
         if disk.exists(masterkey.path_in(root)):
             masterkey.unlock(root, key)
 

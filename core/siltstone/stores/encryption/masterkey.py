@@ -47,7 +47,7 @@ class StoreKey:
 
     def under(self, key: bytes | str) -> StoreKey:
         """Return the same under another master key."""
-        given = given_key(key)
+        given = in_one_spelling(key)
         stretch = None if isinstance(given, bytes) else {"salt": os.urandom(16).hex(), **_SCRYPT}
         return replace(self, master=_master_key(given, stretch, NAME), stretch=stretch)
 
@@ -73,7 +73,7 @@ def path_in(root: str) -> str:
 def unlock(root: str, key: bytes | str) -> StoreKey:
     """Return the store key by what the user gave. ``DecryptionError`` for another master key."""
     path = path_in(root)
-    found = _opened(path, _master_key(given_key(key), _read(path)[0]["scrypt"], path))
+    found = _opened(path, _master_key(in_one_spelling(key), _read(path)[0]["scrypt"], path))
     if found is None:
         raise DecryptionError(f"this is not the key of {root}; nothing was changed")
     return found
@@ -100,7 +100,7 @@ def write(root: str, store_key: StoreKey) -> None:
     twofold.write(path_in(root), {"format": 1, "scrypt": store_key.stretch, "keys": sealed})
 
 
-def given_key(key: bytes | str) -> bytes | str:
+def in_one_spelling(key: bytes | str) -> bytes | str:
     """Return 32 bytes, or a passphrase in one spelling. ``base64:`` and ``hex:`` before a text mean bytes."""
     if isinstance(key, str):
         scheme, colon, rest = key.partition(":")
