@@ -19,12 +19,12 @@ from .lifecycle.worker import Worker
 from .models.fingerprint import fingerprint_of
 from .models.guarded import Guard
 from .models.languages import LanguageWatch
-from .models.limits import LimitedChatModel, Limiter, OverBudget, Page
+from .models.limits import LimitedChatModel, Limiter, Page
 from .models.resolve import resolve_chat_model, resolve_counter, resolve_reranker
 from .models.usage import Limits
 from .opening import StoreHandle
 from .protocols import ChatModel, Clock, Embedder, Fingerprint, Floats, KeepsUsage, ShortTermStore, Store, Summarizer
-from .settings import Settings
+from .settings import OverBudget, Settings
 from .tiers.long_term import LongTerm
 from .tiers.vectors import VectorQueue
 

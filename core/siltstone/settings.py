@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
+
+OverBudget: TypeAlias = Literal["wait", "extractive"]
+OnSensitive: TypeAlias = Literal["redact", "local"]
 
 HALF_LIFE_DAYS: Final = {"event": 30.0, "turn": 180.0, "summary": 365.0, "insight": 365.0}
 """After how long a memory of a kind is half as fresh, for ranking and for eviction; the other kinds (profile, fact,
@@ -58,9 +61,9 @@ class Settings:
     ``summary_tokens``   how long may a summary be? tokens; with the statements no more than a fifth of its source
     ``reflect``       does the language model (``llm=``, else the summarizer's) look at what was learned, and write
                       insights?
+    ``judge``         is it asked, too, what a statement is to a known one, where rules cannot tell?
     ``review_share``  which share of the digests is queued for a person to look at, by itself? 0 to 1; see
                       ``siltstone audit --sample``
-    ``judge``         is it asked, too, what a statement is to a known one, where rules cannot tell?
     ``worker``        does a thread of this process consolidate what is due, while the application goes on? Else call
                       ``consolidate()``, or run ``siltstone consolidate`` from time to time
     ``worker_pause``  how long after a write does it begin? seconds
@@ -130,7 +133,7 @@ class Settings:
     concurrency: int | None = None
     requests_per_day: int | None = None
     tokens_per_day: int | None = None
-    over_budget: Literal["wait", "extractive"] = "wait"
+    over_budget: OverBudget = "wait"
     model_timeout: float | None = None
     sensitive: Sequence[str | re.Pattern[str] | Callable[[str], str | bool]] = ()
-    on_sensitive: Literal["redact", "local"] = "redact"
+    on_sensitive: OnSensitive = "redact"

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from ..errors import InvalidInputError
 from ..forks import ForkSafeLock
 from ..protocols import ChatModel, Embedder, Floats, Reranker
 from ..records import Message
+from ..settings import OnSensitive
 from ..text.sensitive import Rule, Rules
-
-OnSensitive: TypeAlias = Literal["redact", "local"]
 
 
 def is_local(model: object) -> bool:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from ..errors import BackendUnavailableError, InvalidInputError
 from ..forks import ForkSafeLock
@@ -19,7 +19,6 @@ from ..protocols import ChatModel, Clock, KeepsUsage, TokenCounter
 from ..records import Message
 from .usage import Limits, Usage, read_usage
 
-OverBudget: TypeAlias = Literal["wait", "extractive"]
 LONGEST_WAIT: Final = 60.0
 """Seconds that a call waits for its turn at most; where it would be more, its work is put off."""
 
