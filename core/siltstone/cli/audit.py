@@ -11,7 +11,7 @@ import typer
 
 from .options import DEFAULT_STORE, IN_PART, AsJson, Embedding, StoreAt, Yes, ask, opened
 from .output import note, show_table, table, write_json
-from .upkeep import show_trail
+from .trail import show_trail
 
 if TYPE_CHECKING:
     from ..quality import Audit

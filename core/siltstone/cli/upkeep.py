@@ -16,7 +16,7 @@ from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes, ask
 from .output import count, minute, note, plain, progress, show_table, table, write_json
 
 if TYPE_CHECKING:
-    from ..reports import AuditEntry, Finding, VerifyReport
+    from ..reports import Finding, VerifyReport
 
 
 def reembed(
@@ -210,38 +210,8 @@ def rekey(
     note("copy KEYS anew: a copy from before goes with the old key")
 
 
-def show_trail(store: str, user: str | None, as_json: bool) -> None:
-    """Print what was done to a store for good, or to one user of it."""
-    from ..upkeep import audit
-
-    entries = list(audit(store, user_id=user))
-    if as_json:
-        write_json({"entries": entries})
-    elif not entries:
-        of_whom = "" if user is None else f" of user {user!r}"
-        note(f"nothing{of_whom} was forgotten, erased, restored or repaired")
-    else:
-        made = table(("when", "what", "user", "counts", "ids"))
-        for entry in entries:
-            shown = " ".join(entry.ids[:3]) + (" …" if len(entry.ids) > 3 else "")
-            when = entry.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-            made.add_row(when, entry.action, entry.user_id or "", _counts(entry), shown)
-        show_table(made)
-
-
 def _asked(what: str, option: str, *, twice: bool = False) -> str:
     """Return a key that a person types, which nobody sees; where there is no terminal an option is to give it."""
     if not sys.stdin.isatty():
         raise typer.BadParameter(f"{what.lower()}: there is no terminal to type it at; give {option}")
     return str(typer.prompt(what, hide_input=True, confirmation_prompt=twice, err=True))
-
-
-def _counts(entry: AuditEntry) -> str:
-    """Return how much a deed concerned, for people."""
-    if entry.action == "migrate":
-        return f"format {entry.counts.get('from')} to {entry.counts.get('to')}"
-    counted = [
-        count(number, what[:-1]) if what.endswith("s") else f"{count(number, 'line')} {what}"
-        for what, number in entry.counts.items()
-    ]
-    return ", ".join(counted + ([] if entry.taken_at is None else [f"as of {minute(entry.taken_at)}"]))
