@@ -72,9 +72,9 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
     """A shell whose store does not exist yet; 100 columns wide, without colours."""
     store = tmp_path / "memory"
+    for name in [name for name in os.environ if name.startswith("SILTSTONE_")]:  # each setting has one
+        monkeypatch.delenv(name)
     monkeypatch.setenv("SILTSTONE_STORE", str(store))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.delenv("SILTSTONE_USER", raising=False)
-    monkeypatch.delenv("SILTSTONE_EMBEDDER", raising=False)
     return Shell(store, capsys)

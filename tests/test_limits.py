@@ -258,9 +258,7 @@ def test_closing_does_not_wait_for_a_turn(opened: Callable[..., TieredMemory], s
     """A worker that sleeps until its turn is woken when the memory is closed, and its span stays due."""
     memory = opened(requests_per_minute=1, worker=True, worker_pause=0.0, close_wait=30.0)
     told(memory, 2)
-    reached = threading.Event()
-    threading.Thread(target=lambda: (_until(lambda: len(server.asked) > 0), reached.set()), daemon=True).start()
-    assert reached.wait(60)
+    _until(lambda: len(server.asked) > 0)
     memory.close()
     assert not memory.handle.worker._thread.is_alive()  # type: ignore[attr-defined]
     assert len(server.asked) <= 2

@@ -16,6 +16,7 @@ PAGES = sorted(page.name for page in FOLDER.glob("*.md") if page.name != "README
 NEEDS = ("llama_index", "langchain", "langgraph")
 ELSEWHERE = "mem0"
 """The package whose blocks run in another environment; what they write, a test writes in their place."""
+EXPORTED = {"id": "7", "memory": "Mia loves whales.", "created_at": "2026-05-01T09:00:00-07:00", "metadata": None}
 
 
 def blocks(page: str) -> list[str]:
@@ -39,8 +40,7 @@ def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
     for needed in NEEDS:
         if any(imported(block, needed) for block in blocks(page)) and importlib.util.find_spec(needed) is None:
             pytest.skip(f"this page needs {needed}, which is not installed")
-    memory = {"id": "7", "memory": "Mia loves whales.", "created_at": "2026-05-01T09:00:00-07:00", "metadata": None}
-    (tmp_path / "mem0-alice.json").write_text(json.dumps([memory]), encoding="utf-8")
+    (tmp_path / "mem0-alice.json").write_text(json.dumps([EXPORTED]), encoding="utf-8")
 
     for number, block in enumerate(blocks(page)):
         if imported(block, ELSEWHERE):
@@ -54,8 +54,7 @@ def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
 
 def test_a_move_from_mem0_can_be_repeated(tmp_path: Path) -> None:
     """Taken over twice, a memory of mem0 is there once, under mem0's id and with its date."""
-    memory = {"id": "7", "memory": "Mia loves whales.", "created_at": "2026-05-01T09:00:00-07:00", "metadata": None}
-    (tmp_path / "mem0-alice.json").write_text(json.dumps([memory]), encoding="utf-8")
+    (tmp_path / "mem0-alice.json").write_text(json.dumps([EXPORTED]), encoding="utf-8")
     take_over = next(block for block in blocks("mem0.md") if "ConflictError" in block)
     look = (
         "from siltstone import TieredMemory\n"
