@@ -234,6 +234,21 @@ def test_the_extractive_summarizer_stands_in_until_the_model_works(
     assert memory.consolidate().rows == ()
 
 
+def test_a_local_model_is_a_model(opened: Callable[..., TieredMemory]) -> None:
+    """``local`` says that texts stay in the process: a dry run still asks nothing, and a failure waits as a job."""
+
+    class Local(Failing):
+        local = True
+
+    summarizer = Local(ModelError("out of memory"))
+    memory = opened(summarizer)
+    memory.add(SAID, session_id="s")
+    assert memory.consolidate(dry_run=True).count("digest") == 1
+    assert summarizer.calls == 0
+    assert memory.consolidate().count("fail") == 1
+    assert [job.state for job in waiting(memory)] == ["waiting"]
+
+
 def test_another_worker_leaves_a_leased_span_alone(opened: Callable[..., TieredMemory], clock: FrozenClock) -> None:
     """While a model is at work on a span, nobody else starts; when the worker is gone, its lease runs out."""
     entered, go = threading.Event(), threading.Event()

@@ -66,11 +66,14 @@ class Summarizer(Protocol):
 
 
 @runtime_checkable
-class LocalSummarizer(Summarizer, Protocol):
-    """A summarizer that asks no model and takes no time: every worker may run it, and so may a dry run."""
+class ModelFreeSummarizer(Summarizer, Protocol):
+    """A summarizer that asks no model and takes no time: every worker may run it, and so may a dry run.
+
+    A ``local`` one may still be a model, whose texts stay in this process (``Settings.sensitive``).
+    """
 
     @property
-    def local(self) -> bool:
+    def model_free(self) -> bool:
         """``True``: nothing is kept from other workers while it is at it."""
 
 

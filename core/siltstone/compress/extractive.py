@@ -30,6 +30,7 @@ class ExtractiveSummarizer:
 
     name: Final = NAME
     local: Final = True
+    model_free: Final = True
 
     def __init__(self, embedder: Embedder | None = None, *, counter: TokenCounter | None = None) -> None:
         self._embedder = embedder

@@ -9,7 +9,7 @@ from datetime import timedelta
 from ..compress.digest import DigestError
 from ..errors import BackendUnavailableError, ConflictError, ModelError
 from ..models.limits import PostponedError, spent_until
-from ..protocols import LocalSummarizer
+from ..protocols import ModelFreeSummarizer
 from ..records import Digest
 from ..tiers.long_term import Plan
 from .candidates import FALLBACK
@@ -17,9 +17,9 @@ from .jobs import Failure, Job, read
 from .work import NOTHING, Work
 
 
-def is_local(work: Work) -> bool:
+def is_model_free(work: Work) -> bool:
     """Return whether the summarizer asks no model, so that nothing is to be leased."""
-    return isinstance(work.summarizer, LocalSummarizer) and work.summarizer.local
+    return isinstance(work.summarizer, ModelFreeSummarizer) and work.summarizer.model_free
 
 
 def job_for(work: Work, what: str, id: str, source_ids: Sequence[str], *, new: int = 1) -> Job:

@@ -15,7 +15,7 @@ from ..protocols import Where
 from ..records import Digest, Record, is_derived
 from ..tiers.long_term import Plan
 from .asking import digest_of
-from .attempts import fail, is_local, lease, outcome
+from .attempts import fail, is_model_free, lease, outcome
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
 from .judge import judged
@@ -65,14 +65,14 @@ def _covers(record: Record) -> bool:
 
 def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
     """Digest one span and take it in."""
-    local = is_local(work)
-    if work.dry_run and not local:
+    leasing = not is_model_free(work)
+    if work.dry_run and leasing:
         work.note("digest", span.ids, job.name, span.why)
         return
     versions = _versions(work, span.ids)
     if versions is None:
         return
-    if not local:
+    if leasing:
         leased = lease(work, job)
         if leased is None:
             return

@@ -9,7 +9,7 @@ from ..errors import BackendUnavailableError, ModelError
 from ..records import ROLES, TOPIC_LEVEL, Digest, Message, Record, replace
 from ..tiers.long_term import Plan
 from .asking import digest_of
-from .attempts import fail, is_local, job_for, lease, may_try, outcome
+from .attempts import fail, is_model_free, job_for, lease, may_try, outcome
 from .candidates import FALLBACK
 from .jobs import KIND
 from .spans import hashed
@@ -77,8 +77,8 @@ def roll(work: Work, rolled: Rolled, *, retry: bool) -> bool:
     expect = {source.id: source.version for source in rolled.sources}
     if not work.still({**expect, rolled.id: rolled.version}):
         return False  # another worker was
-    leased = None if is_local(work) else lease(work, job)
-    if leased is None and not is_local(work):
+    leased = None if is_model_free(work) else lease(work, job)
+    if leased is None and not is_model_free(work):
         return False
     said = [message for source in rolled.sources for message in _as_messages(source)]
     try:
