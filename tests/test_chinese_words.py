@@ -38,7 +38,7 @@ def test_longer_words_are_terms_beside_characters_and_pairs() -> None:
 def test_without_the_extra_an_index_that_has_words_is_made_anew(tmp_path: Path) -> None:
     """A store moves between machines with and without the dictionary: each searches by the terms that it makes."""
     pytest.importorskip("rjieba")
-    assert f"3, {DICTIONARY}" == VERSION
+    assert f"4, {DICTIONARY}" == VERSION
     with TieredMemory.open(tmp_path, embedder=HashEmbedder()) as memory:
         memory.add([("user", "我周五去听五月天的演唱会。"), ("user", "五月的天气真好。")], session_id="a")
         memory.add([("user", f"number {n}") for n in range(300)], session_id="b")  # enough for a cache
@@ -46,8 +46,8 @@ def test_without_the_extra_an_index_that_has_words_is_made_anew(tmp_path: Path) 
         assert memory.search("五月天的演唱会")[0].record.text == "我周五去听五月天的演唱会。"
     assert {terms_of(folder) for folder in tmp_path.rglob(cache.NAME)} == {VERSION}
     ran = subprocess.run([sys.executable, "-c", WITHOUT, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "3 ['五', '五月', '月', '月天', '天', 'may'] 我周五去听五月天的演唱会。"
-    assert {terms_of(folder) for folder in tmp_path.rglob(cache.NAME)} == {3}
+    assert ran.stdout.strip() == "4 ['五', '五月', '月', '月天', '天', 'may'] 我周五去听五月天的演唱会。"
+    assert {terms_of(folder) for folder in tmp_path.rglob(cache.NAME)} == {4}
 
 
 def terms_of(file: Path) -> object:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,17 @@ def test_why_prints_the_parts_of_each_score(sh: Shell) -> None:
     shown = sh("search", "cello", "--why").out
 
     assert all(part in shown for part in parts)
+
+
+def test_why_tells_remarks_from_parts(sh: Shell) -> None:
+    """What is no part of the sum stands below the score: here the equal text that the hit stands for too."""
+    twin = sh("add", "I play the cello.", "--session", "may", "--json").json["ids"][0]
+    sh("add", "I play the cello.", "--session", "june")
+
+    shown = sh("search", "cello", "--why").out.rpartition("score")[2]
+
+    assert twin in shown
+    assert "yes" in shown
 
 
 def test_stdin_takes_a_whole_conversation(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,19 +316,20 @@ def test_bench_prints_a_table_and_json(sh: Shell, tmp_path: Path) -> None:
 
 
 def test_bench_compares_embedders_in_one_table(sh: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several embedders stand side by side, each compared with the first, at the depths asked for, and are drawn."""
+    """Several embedders stand side by side, each compared with the first, all figures whole."""
     file = tmp_path / "mine.jsonl"
     lines = [
         {"id": "m1", "role": "user", "content": "I moved to Lisbon.", "created_at": "2024-05-06T09:00:00Z"},
         {"question": "Where did I move?", "gold": ["m1"]},
     ]
     file.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
-    twice = ("bench", "custom", str(file), "--embedder", "default", "--embedder", "default", "--top-k", "3..5")
+    twice = ("bench", "custom", str(file), "--embedder", "default", "--embedder", "default", "--top-k", "3..10")
 
     ran = sh(*twice)
 
     assert ran.code == 0, ran.err
-    assert all(word in ran.out for word in ("side by side", "R@3", "R@4", "R@5", "against", "+0.000"))
+    assert all(word in ran.out for word in ("side by side", "R@3", "R@9", "R@10", "against", "+0.000"))
+    assert not re.search(r"\d\.\d\d ", ran.out)
     assert len(sh(*twice, "--json").json["runs"]) == 2
     assert sh(*twice, "--store", str(tmp_path / "kept")).code == 2
     monkeypatch.delitem(sys.modules, "siltstone.evaluate.plot", raising=False)

@@ -176,6 +176,16 @@ def test_what_the_window_holds_is_not_recalled_again() -> None:
     assert context.text.count("Miso.") == 1
 
 
+def test_what_the_window_takes_with_the_room_left_over_is_not_recalled_again() -> None:
+    """A turn beyond the window's share, recalled first, is in the text once when there is room for it after all."""
+    recent = chat(*(f"{word} {'word ' * 19}".strip() for word in ("one", "two", "three", "four", "five", "six")))
+    old = turn(recent[0].content, id=f"turn:{recent[0].id}")
+    context = built([old], recent=recent, max_tokens=200)
+    assert context.recent == tuple(recent)
+    assert context.hits == ()
+    assert context.text.count("one word") == 1
+
+
 def test_a_profile_entry_is_not_recalled_again() -> None:
     """What stands in the profile is not repeated among the hits."""
     fact = known("The user is a nurse.")

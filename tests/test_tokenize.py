@@ -17,6 +17,8 @@ def test_words_meet_in_their_stem() -> None:
     """Forms of a word, regular and irregular, are one term; function words are none."""
     assert terms("She was running to the shops") == terms("he runs, a shop") == ["run", "shop"]
     assert terms("I bought children's books") == ["buy", "child", "book"]
+    assert terms("Alice lives here, she lived there, where to live") == ["alic", "live", "live", "live"]
+    assert terms("my wife's life") == ["wife", "life"]
 
 
 def test_chinese_gives_characters_and_pairs() -> None:

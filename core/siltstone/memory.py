@@ -532,7 +532,7 @@ class TieredMemory:
         Conditions: ``kinds``, ``since``, ``until``, ``session_id``, ``exclude_session_id``, ``exclude_ids``,
         ``metadata``. ``expand="source"`` returns the turns that a derived record rests on in its place. ``now``
         anchors times in the query. While the embedder cannot be reached, words alone are searched: a warning and
-        ``stats().last_error`` say so. ``Hit.why`` names the parts of each score, which sum to it.
+        ``stats().last_error`` say so. ``Hit.why`` names the parts of each score.
         """
         engine = self._open_engine()
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:

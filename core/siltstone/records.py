@@ -152,7 +152,10 @@ class SessionInfo:
 class Hit:
     """A recalled record, its score (comparable within one search only), and the parts of the score by name.
 
-    ``row`` tells the order of writing where times are equal.
+    The parts sum to the score, until a reranker has a say. Names with a colon are no parts, but remarks: the hit also
+    stands for an equal text (``same_text:<id>``), was found by a derived record (``via:<id>``), or has the place and
+    score of what it replaced or preceded (``replaces:<id>``, ``held_then:<id>``). ``row`` tells the order of writing
+    where times are equal.
     """
 
     record: Record

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
-from .output import note, show_table, table
+from .output import console, note, show_table, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,7 +23,9 @@ def show_run(run: Run) -> None:
     rows = by_category(run)
     if any(row.category == ADVERSARIAL for row in rows):
         rows.insert(-1, without(run, ADVERSARIAL))
-    show_table(_recall(title(run), [row for row in rows if row.questions or row.category == OVERALL]))
+    shown = [row for row in rows if row.questions or row.category == OVERALL]
+    for measures in _abreast(shown):
+        show_table(_recall(title(run), shown, measures))
     show_table(_cost(run))
     if run.contexts:
         show_table(_contexts(run))
@@ -31,14 +33,15 @@ def show_run(run: Run) -> None:
 
 
 def show_comparison(runs: Sequence[Run]) -> None:
-    """Print all questions' figures of several runs, a line each."""
+    """Print all questions' figures of several runs, a column each."""
     from ..evaluate.report import cost, overall
 
-    names = list(overall(runs[0]).figures)
-    made = table(("embedder", *names, "search ms"), title="side by side", right=(*names, "search ms"))
-    for run in runs:
-        figures = overall(run).figures
-        made.add_row(run.embedder, *(f"{figures[name].mean:.3f}" for name in names), f"{cost(run).search_p50:.1f}")
+    embedders = [run.embedder for run in runs]
+    made = table(("measure", *embedders), title="side by side", right=embedders)
+    figures = [overall(run).figures for run in runs]
+    for name in figures[0]:
+        made.add_row(name, *(f"{figure[name].mean:.3f}" for figure in figures))
+    made.add_row("search, ms", *(f"{cost(run).search_p50:.1f}" for run in runs))
     show_table(made)
 
 
@@ -55,13 +58,26 @@ def show_difference(run: Run, other: Run, change: Mapping[str, Interval]) -> Non
     show_table(made)
 
 
-def _recall(title: str, rows: list[Row]) -> Table:
+def _abreast(rows: list[Row]) -> Iterator[list[str]]:
+    """Yield the measures, as many at a time as fit the terminal."""
     measures = list(rows[0].figures)
+    room = console().width - max(len(row.category) for row in rows) - _COUNT
+    fit = max(room // _BOUNDS, 1)
+    for start in range(0, len(measures), fit):
+        yield measures[start : start + fit]
+
+
+_BOUNDS: Final = 13
+"""Columns that an interval takes in a table; ``_COUNT`` are those of the number of questions."""
+_COUNT: Final = 7
+
+
+def _recall(title: str, rows: list[Row], measures: list[str]) -> Table:
     made = table(("category", "n", *measures), title=title, right=("n", *measures))
     made.columns[0].no_wrap = True
     for row in rows:
-        made.add_row(row.category, str(row.questions), *(f"{figure.mean:.3f}" for figure in row.figures.values()))
-    made.add_row("  95%", "", *(_bounds(figure) for figure in rows[-1].figures.values()))
+        made.add_row(row.category, str(row.questions), *(f"{row.figures[name].mean:.3f}" for name in measures))
+    made.add_row("  95%", "", *(_bounds(rows[-1].figures[name]) for name in measures))
     return made
 
 

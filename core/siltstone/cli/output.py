@@ -115,10 +115,15 @@ def hits_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
 
 
 def show_why(hits: Sequence[Hit], *, title: str | None = None) -> None:
-    """Print the parts of each score, a column per hit, numbered as in ``hits_table``."""
+    """Print the parts of each score, a column per hit, numbered as in ``hits_table``.
+
+    Below the score stands what is no part of its sum: the texts that a hit stands for, and how it got its place.
+    """
     made = console()
-    parts = list(dict.fromkeys(part for hit in hits for part in hit.why))
-    fit = max((made.width - max(map(len, parts), default=0)) // _FIGURE, 1)
+    names = list(dict.fromkeys(name for hit in hits for name in hit.why))
+    remarks = [name for name in names if ":" in name]
+    parts = [name for name in names if ":" not in name]
+    fit = max((made.width - max(map(len, names), default=0)) // _FIGURE, 1)
     for start in range(0, len(hits), fit):
         shown = hits[start : start + fit]
         numbers = [f"#{place}" for place in range(start + 1, start + len(shown) + 1)]
@@ -126,6 +131,8 @@ def show_why(hits: Sequence[Hit], *, title: str | None = None) -> None:
         for part in parts:
             grid.add_row(part, *(f"{hit.why[part]:+.2f}" if part in hit.why else "" for hit in shown))
         grid.add_row("score", *(f"{hit.score:.2f}" for hit in shown))
+        for remark in remarks:
+            grid.add_row(remark, *("yes" if remark in hit.why else "" for hit in shown))
         made.print(grid)
 
 

@@ -21,7 +21,7 @@ import snowballstemmer
 from .chinese_words import DICTIONARY, longer_words
 from .words import CHINESE_MONTHS, IRREGULAR, MONTH_ABBREVIATIONS, MONTHS, STOP_BIGRAMS, STOP_CHARACTERS, STOP_WORDS
 
-VERSION: Final = 3 if DICTIONARY is None else f"3, {DICTIONARY}"
+VERSION: Final = 4 if DICTIONARY is None else f"4, {DICTIONARY}"
 """Changes with every rule and dictionary: an index of another version is rebuilt."""
 
 MAX_WORD: Final = 64

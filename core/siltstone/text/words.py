@@ -36,7 +36,7 @@ ride rode ridden|sell sold|send sent|sing sang sung|sit sat|sleep slept|speak sp
 swim swam swum|teach taught|throw threw thrown|understand understood|wear wore worn|win won|write wrote written|
 become became|break broke broken|catch caught|drink drank drunk|fight fought|hide hid hidden|lead led|lend lent|
 shoot shot|steal stole stolen|wake woke woken|child children|man men|woman women|foot feet|tooth teeth|mouse mice|
-person people|life lives|wife wives|knife knives"""
+person people|wife wives|knife knives"""
 IRREGULAR: Final = {form: base for base, *forms in (group.split() for group in _IRREGULAR.split("|")) for form in forms}
 
 # One token per month whatever the language, so that "in May", 5月 and 五月 meet.
