@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from items import known, said
+from shell import Shell
 from siltstone.cli import main
 from siltstone.errors import NotFoundError
 from siltstone.protocols import Refusal
@@ -141,3 +142,10 @@ def test_a_migration_has_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
         main(["audit", "--store", str(store)])
     assert "format 1 to 2" in capsys.readouterr().out
     assert verify(store, repair=True).is_sound  # git does not keep the modes
+
+
+@pytest.mark.parametrize("option", [("--out", "report.html"), ("--seed", "7"), ("--judge", "ollama:m")])
+def test_options_of_a_review_are_refused_without_one(sh: Shell, option: tuple[str, str]) -> None:
+    """An option that would change nothing is wrong usage, not silence."""
+    ran = sh("audit", *option)
+    assert (ran.code, "go with --sample" in " ".join(ran.err.split())) == (2, True)

@@ -38,12 +38,12 @@ def audit(
         ),
     ] = None,
     out: Annotated[
-        Path,
-        typer.Option("--out", metavar="FILE", help="Where the report goes.", rich_help_panel=_READING),
-    ] = Path("audit.html"),
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where the report goes: audit.html.", rich_help_panel=_READING),
+    ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Another one draws others.", rich_help_panel=_READING)
-    ] = 0,
+        int | None, typer.Option("--seed", metavar="N", help="Another one draws others.", rich_help_panel=_READING)
+    ] = None,
     judge: Annotated[
         str | None,
         typer.Option(
@@ -97,8 +97,9 @@ def audit(
         raise typer.BadParameter("goes without --sample", param_hint="--verdicts")
     if retract and verdicts is None:
         raise typer.BadParameter("goes with --verdicts", param_hint="--retract")
-    if sample is None and (judge is not None or language is not None):
-        raise typer.BadParameter("go with --sample", param_hint="--judge, --language")
+    if sample is None and any(given is not None for given in (out, seed, judge, language)):
+        raise typer.BadParameter("go with --sample", param_hint="--out, --seed, --judge, --language")
+    out, seed = out or Path("audit.html"), seed or 0
     whose = user or os.environ.get("SILTSTONE_USER") or "default"
     if sample is not None:
         if not yes and out.is_file():
