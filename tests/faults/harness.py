@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from .inject import Mode, build
-from .worker import Outcome
+from .worker import UNDISTURBED, Outcome
 
 WAYS: Final[tuple[tuple[int, Mode], ...]] = (
     (errno.ENOSPC, "once"),
@@ -30,8 +30,9 @@ _BY_HALVES: Final = ("read", "pread", "write", "pwrite")
 
 @dataclass(frozen=True)
 class Fault:
-    """The call of a number, counted from 0, fails in a way."""
+    """The call of a number, counted from 0 in a chapter, fails in a way."""
 
+    chapter: int
     number: int
     error: int
     mode: Mode
@@ -43,19 +44,29 @@ class Fault:
 
     def __str__(self) -> str:
         """Say it in words."""
-        return f"call {self.number} {self.way}"
+        return f"call {self.number} of chapter {self.chapter}, {self.way}"
 
 
-def every(calls: Sequence[str]) -> list[Fault]:
+Calls: TypeAlias = Sequence[Sequence[str]]
+"""The names of the system calls of each chapter, in order."""
+
+
+def every(calls: Calls) -> list[Fault]:
     """Return each call failing in each way; only reads and writes can do half of their work."""
-    return [Fault(n, *way) for n, call in enumerate(calls) for way in WAYS if way[0] or call in _BY_HALVES]
+    return [
+        Fault(chapter, n, *way)
+        for chapter, names in enumerate(calls)
+        for n, call in enumerate(names)
+        for way in WAYS
+        if way[0] or call in _BY_HALVES
+    ]
 
 
-def sample(calls: Sequence[str], count: int, rng: random.Random) -> list[Fault]:
+def sample(calls: Calls, count: int, rng: random.Random) -> list[Fault]:
     """Return ``count`` faults or more: each kind of call in each way, and others at random."""
     faults = every(calls)
     rng.shuffle(faults)
-    first = {(calls[fault.number], fault.way): fault for fault in faults}
+    first = {(calls[fault.chapter][fault.number], fault.way): fault for fault in faults}
     return [*first.values(), *faults[: max(0, count - len(first))]]
 
 
@@ -75,12 +86,13 @@ class Lives:
             )
             for _ in range(jobs)
         ]
+        self._chapters = min(int(self._answer(worker)) for worker in self._workers)
 
-    def calls(self) -> list[str]:
-        """Return the names of the calls that an undisturbed life makes on the files of the store."""
-        ((_, outcome),) = self.through([Fault(1 << 40, 0, "once")])
-        assert not outcome.broken, outcome.broken
-        return outcome.calls
+    def calls(self) -> list[list[str]]:
+        """Return the names of the calls that each chapter of an undisturbed life makes on the files of the store."""
+        chapters = [outcome for _, outcome in self.through([Fault(n, *UNDISTURBED) for n in range(self._chapters)])]
+        assert not any(outcome.broken for outcome in chapters), chapters
+        return [outcome.calls for outcome in chapters]
 
     def through(self, faults: Sequence[Fault]) -> Iterator[tuple[Fault, Outcome]]:
         """Live once with each fault, and yield what came of it."""
@@ -88,11 +100,14 @@ class Lives:
             some = faults[first : first + len(self._workers)]
             for worker, fault in zip(self._workers, some, strict=False):
                 assert worker.stdin is not None
-                worker.stdin.write(json.dumps([fault.number, fault.error, fault.mode]) + "\n")
+                worker.stdin.write(json.dumps([fault.chapter, fault.number, fault.error, fault.mode]) + "\n")
                 worker.stdin.flush()
             for worker, fault in zip(self._workers, some, strict=False):
-                assert worker.stdout is not None
-                yield fault, Outcome(**json.loads(worker.stdout.readline()))
+                yield fault, Outcome(**json.loads(self._answer(worker)))
+
+    def _answer(self, worker: subprocess.Popen[str]) -> str:
+        assert worker.stdout is not None
+        return worker.stdout.readline()
 
     def end(self) -> None:
         """End the processes."""

@@ -1,6 +1,6 @@
-"""Lives through a store's life once per fault, each time in a forked process: run beneath the injecting library.
+"""Lives through a chapter of a store's life per fault, each in a forked process: run beneath the injecting library.
 
-Reads one request per line from its input, ``[number, error, mode]``, and answers each with what came of it.
+Reads one request per line from its input, ``[chapter, number, error, mode]``, and answers each with what came of it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _READ: Final = 12
 """Items that are read at once."""
 LONG_ENOUGH = 60
 """Seconds after which a life hangs."""
+UNDISTURBED: Final[tuple[int, int, Mode]] = (1 << 40, 0, "once")
+"""A fault that no call meets."""
 
 
 @dataclass
@@ -46,7 +48,10 @@ class Outcome:
 
 
 class Life:
-    """A store's life, in steps that each may fail: what was promised is in the journal."""
+    """A store's life, in chapters of steps that each may fail: what was promised is in the journal.
+
+    Each chapter begins where the one before it ended, with an opening; so that a fault costs a chapter, not a life.
+    """
 
     def __init__(self, place: Path, key: bytes | None) -> None:
         self.key = key
@@ -54,29 +59,36 @@ class Life:
         self.folder, self.backup = self.disk / "store", self.disk / "backup"
         self.writer: Writer | None = None
 
-    def steps(self) -> list[Callable[[Writer], object]]:
+    def chapters(self) -> list[list[Callable[[Writer], object]]]:
         """Return what happens, in order."""
         return [
-            self.back_up,
-            lambda w: w.add(USER, 3),
-            self.read,
-            lambda w: w.update(USER, ["v-5", "v-6"]),
-            lambda w: w.attach(USER, w.add(USER, 2, late=True)),
-            lambda w: w.forget(USER, ["v-3", "v-4"]),
-            self.read,
-            lambda w: w.reopen(),
-            self.read,
-            lambda w: w.add(w.private, 2),
-            lambda w: w.forget(w.private, ["v-31"]),
-            lambda w: w.forget_everything(w.private),
-            lambda w: w.add(USER, 80),  # enough for a cache
-            lambda w: w.reopen(),
-            self.read,
-            lambda w: w.store.compact(),
-            self.verify,
-            self.restore,
-            self.read,
-            lambda w: w.close(),
+            [self.back_up],
+            [
+                lambda w: w.add(USER, 3),
+                self.read,
+                lambda w: w.update(USER, ["v-5", "v-6"]),
+                lambda w: w.attach(USER, w.add(USER, 2, late=True)),
+            ],
+            [
+                lambda w: w.forget(USER, ["v-3", "v-4"]),
+                self.read,
+                lambda w: w.reopen(),
+                self.read,
+            ],
+            [
+                lambda w: w.add(w.private, 2),
+                lambda w: w.forget(w.private, ["v-31"]),
+                lambda w: w.forget_everything(w.private),
+            ],
+            [
+                lambda w: w.add(USER, 80),  # enough for a cache
+                lambda w: w.reopen(),
+                self.read,
+                lambda w: w.store.compact(),
+                self.read,
+            ],
+            [self.verify],
+            [self.restore, self.read],
         ]
 
     def open(self) -> Writer:
@@ -142,12 +154,14 @@ def _lacking(state: State) -> dict[str, set[str]]:
     return {user: {id for id, held in items.items() if held[-1][1] is None} for user, items in state.users.items()}
 
 
-def live(place: Path, key: bytes | None, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
-    """Live through it all with one fault, check what is left, and go on."""
+def live(
+    place: Path, key: bytes | None, injector: Injector, chapter: int, number: int, error: int, mode: Mode
+) -> Outcome:
+    """Live through a chapter with one fault, check what is left, and go on."""
     outcome, life = Outcome(), Life(place, key)
     injector.arm(life.disk, number, error, mode)
     try:
-        for step in life.steps():
+        for step in [*life.chapters()[chapter], Writer.close]:
             try:
                 step(life.open())
             except SiltstoneError as exc:
@@ -179,26 +193,43 @@ def made(template: Path, key: bytes | None) -> None:
     writer.close()
 
 
+def beginnings(folder: Path, key: bytes | None, injector: Injector) -> list[Path]:
+    """Return the store at the beginning of each chapter, and at the end of the last."""
+    found = [folder / f"chapter-{os.getpid()}-0"]
+    made(found[0], key)
+    for chapter in range(len(Life(found[0], key).chapters())):
+        found.append(folder / f"chapter-{os.getpid()}-{chapter + 1}")
+        shutil.copytree(found[-2], found[-1])
+        outcome = forked(found[-1], key, injector, chapter, *UNDISTURBED)
+        assert not outcome.broken, outcome.broken
+        (found[-1] / "outcome").unlink()
+    return found
+
+
 def serve(folder: Path, key: bytes | None) -> None:
-    """Answer one request per line of the input."""
-    injector, template = Injector(), folder / f"template-{os.getpid()}"
-    made(template, key)
+    """Say how many chapters there are, and answer one request per line of the input."""
+    injector = Injector()
+    chapters = beginnings(folder, key, injector)
+    print(len(chapters) - 1, flush=True)
     for n, line in enumerate(sys.stdin):
         place = folder / f"{os.getpid()}-{n}"
-        shutil.copytree(template, place)
-        outcome = forked(place, key, injector, *json.loads(line))
+        chapter, *fault = json.loads(line)
+        shutil.copytree(chapters[chapter], place)
+        outcome = forked(place, key, injector, chapter, *fault)
         if not outcome.broken:
             shutil.rmtree(place)
         print(json.dumps(asdict(outcome)), flush=True)
 
 
-def forked(place: Path, key: bytes | None, injector: Injector, number: int, error: int, mode: Mode) -> Outcome:
+def forked(
+    place: Path, key: bytes | None, injector: Injector, chapter: int, number: int, error: int, mode: Mode
+) -> Outcome:
     """Live in a process of its own, so that a crash or a hang is an outcome too."""
     answer = place / "outcome"
     child = os.fork()
     if child == 0:
         signal.alarm(LONG_ENOUGH)
-        outcome = live(place, key, injector, number, error, mode)
+        outcome = live(place, key, injector, chapter, number, error, mode)
         answer.write_text(json.dumps(asdict(outcome)))
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
