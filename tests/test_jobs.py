@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -424,3 +425,24 @@ def test_killed_workers_do_everything_once(tmp_path: Path) -> None:
         assert all(record.support == 1 for record in records if record is not jazz)
         assert memory.consolidate().rows == ()
     assert taken_in(folder) == KILLS * 24
+
+
+@pytest.mark.parametrize("state", ["leased", "waiting"])
+def test_a_clock_that_was_ahead_stops_nobody(tmp_path: Path, state: str) -> None:
+    """A lease or a pause that ends years from now was written by a wrong clock: the job is tried at once."""
+    clock = FrozenClock("2034-05-06T09:30:00Z")
+    error = BackendUnavailableError("down") if state == "waiting" else KeyboardInterrupt()
+    summarizer = Failing(error)  # type: ignore[arg-type]
+    settings = Settings(span_idle=0.0, session_idle=0.0)
+    with TieredMemory.open(
+        tmp_path, embedder=HashEmbedder(), summarizer=summarizer, clock=clock, settings=settings
+    ) as memory:
+        memory.add(SAID, session_id="s", created_at=datetime.fromisoformat("2024-05-06T09:30:00+00:00"))
+        with suppress(KeyboardInterrupt):
+            memory.consolidate()
+        assert memory.stats().jobs == {state: 1}
+        memory.consolidate()
+        assert summarizer.calls == 1
+        clock.advance(days=-3650)
+        summarizer.error = None
+        assert "digest" in [row.action for row in memory.consolidate().rows]

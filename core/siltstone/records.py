@@ -22,6 +22,7 @@ says that a person is to look at what was made of some messages, or has done so.
 TOPIC_LEVEL: Final = 4
 """``Record.level`` of the summary of a topic."""
 TURN_PREFIX: Final = "turn:"
+JOB_PREFIX: Final = "job:"
 """Ids of turn records are this prefix and the message's stored id; supplied ids may not begin with it."""
 
 
@@ -279,7 +280,8 @@ class Change:
 
     Actions: ``digest`` a span, ``add``, ``repeat``, ``supersede``, ``contradict`` or ``end`` a statement, ``reopen``
     one whose successor has gone, ``merge``, ``roll up``, ``reflect``, mark as ``stale``, ``expire``, ``evict``,
-    ``judge`` (a dry run only: the model would be asked), ``wait`` for a model, ``fail``.
+    ``judge`` (a dry run only: the model would be asked), ``wait`` for a model, ``fail``, ``skip`` what cannot be
+    written, since its id belongs to something else.
     """
 
     action: str
@@ -404,6 +406,11 @@ def expired(record: Record, now: datetime) -> bool:
 def message_id(id: str) -> str:
     """Return the message id that a turn's record id stands for; other ids are their own."""
     return id[len(TURN_PREFIX) :] if id.startswith(TURN_PREFIX) else id
+
+
+def is_reserved(id: str) -> bool:
+    """Return whether only siltstone itself gives such ids: to the records of turns, and to notes of its work."""
+    return id.startswith((TURN_PREFIX, JOB_PREFIX))
 
 
 def is_derived(record: Record) -> bool:

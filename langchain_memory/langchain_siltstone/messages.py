@@ -20,7 +20,7 @@ from langchain_core.messages import (
 from pydantic_core import to_jsonable_python
 
 from siltstone.errors import InvalidInputError
-from siltstone.records import ROLES, TURN_PREFIX, Message
+from siltstone.records import ROLES, Message, is_reserved
 from siltstone.text.wellformed import well_formed
 
 OWN: Final = "langchain"
@@ -52,7 +52,7 @@ def to_message(message: BaseMessage) -> Message:
         parts["type"] = message.type
     if parts or not content.strip():
         metadata[OWN] = parts
-    given = message.id if message.id and not message.id.startswith(TURN_PREFIX) else None
+    given = message.id if message.id and not is_reserved(message.id) else None
     return Message(role, content, name=name, id=given or secrets.token_hex(10), metadata=metadata or None)
 
 

@@ -53,5 +53,5 @@ def consolidate(
             print("nothing is due")
         if not dry_run:
             embed(memory)
-    if report.count("fail"):
+    if report.count("fail") or report.count("skip"):
         raise typer.Exit(IN_PART)

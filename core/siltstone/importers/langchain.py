@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 
 from ..errors import InvalidInputError
-from ..records import TURN_PREFIX, Message
+from ..records import Message, is_reserved
 from .json_file import load
 from .reader import Found, Items, Reading, Said, Unreadable
 from .source import Source
@@ -99,7 +99,7 @@ def to_message(value: Any, session_id: str, id: str) -> Message:
         parts["type"] = kind
     if parts or not text.strip():
         metadata[OWN] = parts
-    usable = isinstance(own_id, str) and own_id.strip() and not own_id.startswith(TURN_PREFIX)
+    usable = isinstance(own_id, str) and own_id.strip() and not is_reserved(own_id)
     return Message(role, text, name=name, id=own_id if usable else id, metadata=metadata or None, session_id=session_id)
 
 

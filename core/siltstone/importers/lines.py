@@ -33,7 +33,7 @@ import orjson
 
 from ..errors import InvalidInputError
 from ..protocols import Stored
-from ..records import KINDS, ROLES, TURN_PREFIX, Message, Record, to_datetime, turn_of
+from ..records import KINDS, ROLES, TURN_PREFIX, Message, Record, is_reserved, to_datetime, turn_of
 from ..text.guard import is_injected
 from ..tiers.incoming import check_id, check_importance, check_metadata, check_text
 
@@ -80,8 +80,8 @@ def from_line(line: Any) -> tuple[Stored, ...]:
         raise InvalidInputError('"earlier" is no list of versions')
     read = _read_message if line["type"] == "message" else _read_record
     id = _id(line.get("id"), "id")
-    if id.startswith(TURN_PREFIX):
-        raise InvalidInputError(f"its id begins with {TURN_PREFIX!r}, which marks turns")
+    if is_reserved(id):
+        raise InvalidInputError(f"its id {id!r} is of the kind that siltstone gives to its own records")
     return tuple(read(id, version, number) for number, version in enumerate([*earlier, body], 1))
 
 

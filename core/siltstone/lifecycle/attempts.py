@@ -38,7 +38,7 @@ def job_for(work: Work, what: str, id: str, source_ids: Sequence[str], *, new: i
 
 def may_try(work: Work, job: Job, *, retry: bool) -> bool:
     """Return whether a job is to be tried now; with ``retry`` it is unless another worker has it."""
-    return not job.held(work.now) or (retry and job.state != "leased")
+    return not work.held(job) or (retry and job.state != "leased")
 
 
 def lease(work: Work, job: Job) -> Job | None:

@@ -14,6 +14,8 @@ from ..tiers.long_term import LongTerm
 from ..tiers.policy import Policy
 from .digesting import digest_due
 from .expire import evict, purge_expired, sweep_jobs
+from .jobs import KIND as JOB
+from .jobs import LEDGER, REFLECTED, REFLECTION
 from .merge import merge_alike
 from .reflect import reflect
 from .reopen import reopen_orphans
@@ -65,11 +67,12 @@ class Consolidator:
             judge=self._judge,
             spent=self._spent,
         )
-        reopen_orphans(work)
-        digest_due(work, retry=retry)
-        merge_alike(work)
+        if not work.taken(LEDGER, JOB):  # all that revises what is known turns its page
+            reopen_orphans(work)
+            digest_due(work, retry=retry)
+            merge_alike(work)
         roll_up(work, retry=retry)
-        if self._model is not None:
+        if self._model is not None and not any(work.taken(id, JOB) for id in (LEDGER, REFLECTED, REFLECTION)):
             reflect(work, self._model, retry=retry)
         purge_expired(work)
         evict(work)

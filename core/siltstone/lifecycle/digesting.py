@@ -20,7 +20,8 @@ from .candidates import FALLBACK, candidates_of, in_order, summary_of
 from .jobs import KIND, LEDGER, Job, jobs, read
 from .judge import judged
 from .retract import retractions
-from .reviews import queued
+from .reviews import KIND as REVIEW
+from .reviews import queued, review_id
 from .revise import Revision, revise
 from .spans import Span, due_spans
 from .work import NOTHING, Work, writes
@@ -30,10 +31,13 @@ def digest_due(work: Work, *, retry: bool = False) -> None:
     """Compress every span that is due; with ``retry`` those also whose attempts have all failed."""
     known = {job.id: job for job in jobs(work.store, work.user_id)}
     for span in _due(work, known, retry=retry):
-        job = known.get(span.key(KIND)) or Job(span.key(KIND), span.session_id, span.ids)
+        id = span.key(KIND)
+        if id not in known and work.taken(id, KIND):
+            continue
+        job = known.get(id) or Job(id, span.session_id, span.ids)
         _digest(work, span, job, redo=False)
     for job in known.values():
-        if _failed_before(job) and job.covers and (retry or not job.held(work.now)):
+        if _failed_before(job) and job.covers and (retry or not work.held(job)):
             _redo(work, job)
 
 
@@ -47,7 +51,7 @@ def _due(work: Work, known: dict[str, Job], *, retry: bool) -> Iterator[Span]:
         if _covers(record):
             covered.setdefault(record.session_id or "", set()).update(record.source_ids)
     for job in known.values():
-        if job.covers or (job.held(work.now) and not (retry and job.state != "leased")):
+        if job.covers or (work.held(job) and not (retry and job.state != "leased")):
             covered.setdefault(job.session_id, set()).update(job.source_ids)
     for info in work.store.sessions(work.user_id):
         done = covered.get(info.session_id, set())
@@ -105,13 +109,14 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
     """Write what a digest tells, once, if its messages are still as they were."""
     candidates = candidates_of(span, digest, work.policy, user_id=work.user_id, now=work.now)
     taken_back = retractions(span, candidates, made_by=digest.made_by, user_id=work.user_id, now=work.now)
-    candidates = [one for one in in_order(span, [*candidates, *taken_back]) if not work.refused(one)]
+    candidates = [one for one in in_order(span, [*candidates, *taken_back]) if _may_write(work, one)]
     summary = _summary(work, span, digest)
     verdicts = None if work.judge is None else judged(work, candidates, work.known(work.ledger()[1], fresh=False))
     if work.judge is not None and verdicts is None:
         work.note("wait", span.ids, job.name, "another worker is at it")
         return
     job = outcome(work, digest, job, covers=True, covers_alone=summary is None)
+    share = 0.0 if work.taken(review_id(span.session_id, span.ids), REVIEW) else work.policy.settings.review_share
     revisions: list[Revision] = []
     attempts = 0
 
@@ -127,7 +132,7 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
         revisions.extend(revise(candidates, work.known(at, fresh=attempts > 1), now=work.now, judged=verdicts))
         written = [record for revision in revisions for record in revision.records]
         puts, expect = writes([*_next(work, summary), *written])
-        review = queued(work.store, work.user_id, span, work.policy.settings.review_share) if puts else None
+        review = queued(work.store, work.user_id, span, share) if puts else None
         if review is not None:
             puts, expect = (*puts, review.put(work.user_id, work.now)), {**expect, review.id: review.version}
         if job.state != "done" or job.covers or job.version:
@@ -156,7 +161,12 @@ def _summary(work: Work, span: Span, digest: Digest) -> Record | None:
     if not digest.summary.strip() or not work.policy.deserves_summary(span.messages, span.tokens):
         return None
     summary = summary_of(span, digest, user_id=work.user_id, now=work.now)
-    return None if work.refused(summary) else summary
+    return summary if _may_write(work, summary) else None
+
+
+def _may_write(work: Work, record: Record) -> bool:
+    """Return whether the user has neither forgotten a record nor given its id to something else."""
+    return not work.refused(record) and not work.taken(record.id, record.kind)
 
 
 def _next(work: Work, summary: Record | None) -> list[Record]:

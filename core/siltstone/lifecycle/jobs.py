@@ -13,19 +13,21 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..protocols import Put, Store, Where
-from ..records import Record, to_datetime
+from ..records import JOB_PREFIX, Record, to_datetime
 
 State: TypeAlias = Literal["leased", "waiting", "dead", "done"]
 KIND: Final = "job"
-LEDGER: Final = "job:ledger"
+LEDGER: Final = f"{JOB_PREFIX}ledger"
 """A record whose next version goes with every commit that revises what is known: of two, one is planned anew."""
-REFLECTION: Final = "job:reflection"
+REFLECTION: Final = f"{JOB_PREFIX}reflection"
 """The job of reflecting."""
-REFLECTED: Final = "job:reflected"
+REFLECTED: Final = f"{JOB_PREFIX}reflected"
 """A record that says up to which version of the ledger a language model has reflected."""
-TOPIC_MARK: Final = "job:topic:"
+TOPIC_MARK: Final = f"{JOB_PREFIX}topic:"
 """Ids of records that say which spans belong to a topic, also when its summary has gone with one of them."""
 LONGEST_WAIT: Final = timedelta(days=1)
+_APART: Final = timedelta(minutes=1)
+"""So far apart the clocks of two workers may be."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,15 @@ class Job:
         """What it is work on, in words."""
         return self.what or f"session {self.session_id!r}, {len(self.source_ids)} messages"
 
-    def held(self, now: datetime) -> bool:
-        """Return whether nobody may work on it now."""
-        return self.state == "dead" or (
-            self.state in ("leased", "waiting") and self.until is not None and now < self.until
-        )
+    def held(self, now: datetime, lease: float) -> bool:
+        """Return whether nobody may work on it now; ``lease`` is how many seconds a worker takes a job for.
+
+        What lies further ahead than anybody takes a job for, or puts it off, was written by a clock that was ahead.
+        """
+        longest = {"leased": timedelta(seconds=lease), "waiting": LONGEST_WAIT}.get(self.state)
+        if longest is None or self.until is None:
+            return self.state == "dead"
+        return now < self.until <= now + longest + _APART
 
     def leased(self, owner: str, until: datetime) -> Job:
         """Return the job as taken by a worker."""

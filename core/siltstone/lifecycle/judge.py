@@ -20,6 +20,7 @@ from ..text.language import is_chinese, script
 from .asking import answered
 from .attempts import job_for, take
 from .candidates import subject_and_attribute
+from .jobs import KIND
 from .likeness import words
 from .revise import ONE_AT_A_TIME, Known, Verdict, compare
 from .spans import hashed
@@ -62,6 +63,8 @@ def judged(work: Work, candidates: Sequence[Record], known: Known) -> dict[tuple
                 return verdicts
             if work.dry_run:
                 work.note("judge", [new.id, old.id], new.text, f"the model would be asked what it is to {old.text!r}")
+                continue
+            if work.taken(_job_id(new, old), KIND):
                 continue
             try:
                 verdict = _verdict(work, work.judge, new, old)
@@ -107,10 +110,10 @@ def _may_concern(new: Record, old: Record, attribute: str) -> bool:
 def _verdict(work: Work, model: ChatModel, new: Record, old: Record) -> Verdict | None:
     """Return what the model says of a pair, now or before; ``None`` where another worker is asking."""
     sources = unique([*new.source_ids, *old.source_ids])
-    job = job_for(work, "judgement", hashed("judge", new.text, old.text), sources)
+    job = job_for(work, "judgement", _job_id(new, old), sources)
     if job.state == "done" and job.raw in VERDICTS:
         return cast(Verdict, job.raw)
-    leased = None if job.state == "leased" and job.held(work.now) else take(work, job)
+    leased = None if job.state == "leased" and work.held(job) else take(work, job)
     if leased is None:
         return None
     done = leased.finished(covers=False)
@@ -121,6 +124,10 @@ def _verdict(work: Work, model: ChatModel, new: Record, old: Record) -> Verdict 
         raise
     work.store.commit(work.user_id, [replace(done, raw=verdict).put(work.user_id, work.now)])
     return verdict
+
+
+def _job_id(new: Record, old: Record) -> str:
+    return hashed("judge", new.text, old.text)
 
 
 def ask(new: Record, old: Record) -> list[Message]:

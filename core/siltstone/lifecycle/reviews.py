@@ -74,7 +74,8 @@ def queued(store: Store, user_id: str, span: Span, share: float) -> Review | Non
 def review_of(store: Store, user_id: str, id: str) -> Review | None:
     """Return the review of this id, if there is one."""
     (stored,) = store.fetch(user_id, [id])
-    return None if stored is None or stored.record is None else _read(stored.record)
+    record = None if stored is None else stored.record
+    return None if record is None or record.kind != KIND else _read(record)
 
 
 def reviews(store: Store, user_id: str) -> Iterator[Review]:

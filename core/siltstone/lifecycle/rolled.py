@@ -68,6 +68,9 @@ def roll(work: Work, rolled: Rolled, *, retry: bool) -> bool:
     Return whether no other worker is at it.
     """
     why = f"{rolled.name}, from {len(rolled.sources)} summaries"
+    ours = [(rolled.id, "summary"), (hashed(KIND, rolled.id), KIND), *((one.id, one.kind) for one in rolled.along)]
+    if any(work.taken(id, kind) for id, kind in ours):
+        return True
     job = job_for(work, rolled.name, hashed(KIND, rolled.id), [source.id for source in rolled.sources])
     if not may_try(work, job, retry=retry):
         return job.state != "leased"

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Final
 
 from ..protocols import ChatModel, Clock, Floats, Put, Query, Store, Summarizer, TokenCounter, Where
-from ..records import Change, Record, is_derived
+from ..records import HIDDEN_KINDS, Change, Record, is_derived
 from ..tiers.long_term import LongTerm, Plan
 from ..tiers.policy import Policy
-from .jobs import ledger
+from .jobs import Job, ledger
 from .revise import Known
 
 REVISED: Final = ("profile", "event", "fact")
@@ -77,6 +77,24 @@ class Work:
         """Return whether the stored versions of items are these; 0 stands for none."""
         stored = self.store.fetch(self.user_id, list(expect))
         return all((0 if one is None else one.version) == at for one, at in zip(stored, expect.values(), strict=True))
+
+    def held(self, job: Job) -> bool:
+        """Return whether nobody may work on a job now."""
+        return job.held(self.clock.now(), self.policy.settings.lease)
+
+    def taken(self, id: str, kind: str) -> bool:
+        """Return whether something else than work of this kind has the id, which is then left alone, as a row says."""
+        (stored,) = self.store.fetch(self.user_id, [id])
+        if stored is None:
+            return False
+        record = stored.record
+        if stored.message is None and record is not None:
+            hidden = kind in HIDDEN_KINDS or record.kind in HIDDEN_KINDS
+            if record.kind == kind if hidden else record.made_by != "user":
+                return False
+        why = f"{id!r} is to be the id of a {kind}, and is that of something else, which stays: forget it to go on"
+        self.note("skip", [id], "", why)
+        return True
 
     def refused(self, record: Record) -> bool:
         """Return whether the record is one that the user forgot, and that is not to be made again."""

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from ..errors import InvalidInputError
-from ..records import KINDS, ROLES, TURN_PREFIX, Message, to_datetime
+from ..records import JOB_PREFIX, KINDS, ROLES, TURN_PREFIX, Message, is_reserved, to_datetime
 from ..text.guard import is_injected, without_injected
 
 MessageLike: TypeAlias = Message | tuple[str, str] | Mapping[str, Any]
@@ -110,8 +110,11 @@ def check_own_text(text: Any, max_chars: int) -> str:
 
 def check_record_id(value: Any, what: str = "id") -> str:
     """Return an id that a caller may give to what they store, or raise ``InvalidInputError``."""
-    if check_id(value, what).startswith(TURN_PREFIX):
-        raise InvalidInputError(f"{what} may not begin with {TURN_PREFIX!r}, which marks records of turns")
+    if is_reserved(check_id(value, what)):
+        raise InvalidInputError(
+            f"{what} may not begin with {TURN_PREFIX!r} or {JOB_PREFIX!r}, which mark siltstone's own records: "
+            f"nothing was stored; choose another id than {value!r}"
+        )
     return str(value)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..protocols import Put, Store, Stored
-from ..records import HIDDEN_KINDS, TURN_PREFIX, Message, Record, turn_of
+from ..records import HIDDEN_KINDS, Message, Record, is_reserved, turn_of
 from ..text.keys import dense_key
 from .vectors import VectorQueue
 
@@ -174,7 +174,7 @@ def _known(messages: Sequence[Message], lookup: Lookup) -> dict[str, Stored | No
 def _qualified(message: Message) -> str:
     """Return the id of a message whose own id another session has."""
     id = f"{message.session_id}/{message.id}"
-    return f"/{id}" if id.startswith(TURN_PREFIX) else id
+    return f"/{id}" if is_reserved(id) else id
 
 
 def _place(message: Message, known: dict[str, Stored | None]) -> tuple[str, Stored | None]:
