@@ -525,3 +525,30 @@ def run(*args: str) -> int:
     with pytest.raises(SystemExit) as ended:
         main(args)
     return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize("place", [".", "000001", "000001/users", "new", ".."])
+def test_a_restore_into_its_own_backup_is_refused(tmp_path: Path, place: str) -> None:
+    """Into the backup's folder, or one inside or around it, nothing is restored; the backup stays whole."""
+    filled(tmp_path / "store").close()
+    target = tmp_path / "around" / "backup"
+    backup(tmp_path / "store", target)
+    before = {path: path.read_bytes() for path in (tmp_path / "around").rglob("*") if path.is_file()}
+    (tmp_path / "link").symlink_to(target)
+    for source in (target, tmp_path / "link"):
+        with pytest.raises(ConfigurationError, match="in one another; nothing was changed"):
+            restore(source, target / place)
+    assert {path: path.read_bytes() for path in (tmp_path / "around").rglob("*") if path.is_file()} == before
+    assert verify(target).findings == ()
+
+
+def test_a_run_of_a_backup_is_no_store_to_write_to(tmp_path: Path) -> None:
+    """What looks like a store inside a backup can be opened to read, and is not opened to write."""
+    filled(tmp_path / "store").close()
+    backup(tmp_path / "store", tmp_path / "backup")
+    run = tmp_path / "backup" / "000001"
+    with pytest.raises(ConfigurationError, match="siltstone restore"):
+        FolderStore(run)
+    with closing(FolderStore(run, read_only=True)) as store:
+        assert set(store.users()) == {"u", "v"}
+    assert verify(tmp_path / "backup").findings == ()

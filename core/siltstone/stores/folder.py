@@ -46,7 +46,7 @@ from .files.lock import LOCK_TIMEOUT, FileLock
 from .files.segments import Vanished
 from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
-from .maintenance import quarantine, restored
+from .maintenance import manifest, quarantine, restored
 from .migrations.run import migrate
 from .prepare import prepare
 from .reading import same_space, stats_of
@@ -97,6 +97,7 @@ class FolderStore(Users):
         root = os.path.abspath(self._location)
         if not read_only:
             mounts.check(root)
+            manifest.check_place(root)
         if keys is None:
             keys = prepare(root, key, create=create and not read_only, timeout=lock_timeout)
         super().__init__(Rules(root, durability == "fsync", not read_only, lock_timeout, segment_size, history, keys))

@@ -14,7 +14,6 @@ A run that is killed leaves the manifest of the run before, and the files that i
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,7 +33,6 @@ from . import manifest
 from .manifest import Copy, Entry, Origin
 from .pinned import Pinned, pin, pin_user
 
-_RUN: Final = re.compile(r"\d{6}")
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after which a file that was changed again would have another time of change."""
 
@@ -73,7 +71,7 @@ def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progres
     with FileLock(os.path.join(target, "LOCK")).held(timeout):
         before = manifest.origin(target)
         known = {} if before is None else {copy.path[7:]: copy for e in manifest.read(target) for copy in e.copies}
-        number = max((int(name) for name in disk.names(target) if _RUN.fullmatch(name)), default=0) + 1
+        number = max((int(name) for name in disk.names(target) if manifest.RUN.fullmatch(name)), default=0) + 1
         run = _Run(target, number, known, 0 if before is None else before.at * 1_000 - _SETTLED)
         origin = Origin(store.identity, time.time_ns() // 1_000, store.format, store.sealed)
         folders = [os.path.relpath(folder, os.path.join(root, USERS)) for folder in user_folders(root)]
@@ -115,7 +113,7 @@ def _check_target(root: str, target: str, store: StoreFile) -> None:
         raise ConfigurationError(f"{target} is a file: a backup is a folder")
     names = disk.names(target, missing_ok=True)
     ours = {"LOCK", manifest.NAME, f"{manifest.NAME}.new"}
-    if any(name not in ours and not _RUN.fullmatch(name) for name in names):
+    if any(name not in ours and not manifest.RUN.fullmatch(name) for name in names):
         raise ConfigurationError(
             f"{target} holds something that is no backup; nothing was changed: choose another folder"
         )
@@ -193,7 +191,7 @@ def _whole_commits(run: _Run, name: str, pinned: Pinned, is_last: bool) -> Itera
 
 def _drop_others(target: str, kept: set[str]) -> None:
     """Remove the files that the manifest does not name."""
-    for run in (name for name in disk.names(target) if _RUN.fullmatch(name)):
+    for run in (name for name in disk.names(target) if manifest.RUN.fullmatch(name)):
         for folder, _, names in disk.walk(os.path.join(target, run), topdown=False):
             for name in names:
                 path = os.path.join(folder, name)

@@ -7,6 +7,7 @@ the one commit that they all are. A manifest without it is no manifest.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -14,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from ...errors import StoreCorruptedError
+from ...errors import ConfigurationError, StoreCorruptedError
 from ..files import disk
 from ..files.disk import File
 from ..files.frames import Frame, frame, parse, size_of
@@ -22,7 +23,19 @@ from .pinned import pin
 
 NAME: Final = "MANIFEST"
 FORMAT: Final = 1
+RUN: Final = re.compile(r"\d{6}")
+"""Names of the folders of its runs."""
 _HEAD: Final = 1 << 12
+
+
+def check_place(root: str) -> None:
+    """Raise ``ConfigurationError`` for the folder of a backup's run, which looks like a store."""
+    folder, name = os.path.split(os.path.realpath(root))
+    if RUN.fullmatch(name) and disk.exists(os.path.join(folder, NAME)):
+        raise ConfigurationError(
+            f"{root} is part of the backup {folder}, which writing would damage; nothing was changed: siltstone "
+            f"restore {folder} --store FOLDER makes a store of it"
+        )
 
 
 @dataclass(frozen=True)

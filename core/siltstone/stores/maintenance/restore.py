@@ -55,6 +55,7 @@ def put_back(
     origin = manifest.origin(source)
     if origin is None:
         raise NotFoundError(f"{source} holds no whole backup; nothing was changed")
+    _check_apart(source, root)
     mounts.check(root)
     _check_kind(root, origin)
     _check_keys(source, root, key, sealed=origin.sealed)
@@ -96,6 +97,15 @@ def _in_part(root: str, keys: Keys, known: Collection[int]) -> str:
     """Return ``part`` where lines of the audit have been lost since the backup, as a repair has noted."""
     since = (deed for deed in auditfile.read(root, keys) if deed.key not in known)
     return "part" if any(deed.action == "repair" and deed.counts.get("lost") for deed in since) else ""
+
+
+def _check_apart(source: str, root: str) -> None:
+    """Raise ``ConfigurationError`` where backup and store lie in one another: a restore would damage the backup."""
+    one, other = os.path.realpath(source), os.path.realpath(root)
+    if os.path.commonpath([one, other]) in (one, other):
+        raise ConfigurationError(
+            f"{root} and the backup {source} are in one another; nothing was changed: choose a folder apart"
+        )
 
 
 def _check_kind(root: str, origin: Origin) -> None:
