@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from items import asked, known, said
 from siltstone.errors import BackendUnavailableError
 from siltstone.protocols import Where
+from siltstone.stores.files import cache
 from siltstone.stores.folder import FolderStore
 
 
@@ -80,3 +82,13 @@ def test_a_removal_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     assert b"secret 7." not in log.read_bytes()
     assert len(store.messages("u", "s")) == 39
     assert list(FolderStore(tmp_path).scan("u", Where())) == list(store.scan("u", Where()))
+
+
+def test_a_cache_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
+    """A cache that cannot be written whole is taken away: it would keep a full disk full."""
+    cells = np.zeros(4_000, np.int64)
+    with files_limited_to(10_000), pytest.raises(BackendUnavailableError):
+        cache.write(str(tmp_path), {}, {"cells": cells})
+    assert list(tmp_path.iterdir()) == []
+    cache.write(str(tmp_path), {}, {"cells": cells})
+    assert cache.read(str(tmp_path)) is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 from zlib import crc32
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from ...errors import BackendUnavailableError
+from ...errors import BackendUnavailableError, SiltstoneError
 from ..encryption.cipher import PLAIN, Cipher
 from . import disk
 from .disk import File
@@ -42,16 +43,26 @@ def write(
     head += b" " * (-(len(_MAGIC) + 8 + len(head)) % _ALIGNED)
     discard(folder)
     path = os.path.join(folder, NAME)
-    file = File(f"{path}.new", write=True, create=True)
-    at, crc = 0, 0
     first = np.frombuffer(_MAGIC + b"%08x" % len(head) + head, np.uint8)
-    for some in cipher.seal_pieces(_pieces((first, *arrays.values()))):
+    try:
+        _write(f"{path}.new", cipher.seal_pieces(_pieces((first, *arrays.values()))))
+        with disk.step("rename", path):
+            os.rename(f"{path}.new", path)
+    except SiltstoneError:  # it would keep a full disk full
+        with suppress(SiltstoneError):
+            disk.unlink(f"{path}.new")
+        raise
+
+
+def _write(path: str, pieces: Iterable[bytes]) -> None:
+    """Write pieces and their checksum."""
+    file = File(path, write=True, create=True)
+    at, crc = 0, 0
+    for some in pieces:
         crc = crc32(some, crc)
         file.write(some, at)
         at += len(some)
     file.write(b"%08x" % crc, at)
-    with disk.step("rename", path):
-        os.rename(f"{path}.new", path)
 
 
 def _pieces(arrays: Iterable[npt.NDArray[Any]]) -> Iterator[bytes]:
