@@ -83,6 +83,15 @@ def is_folder(path: str) -> bool:
         return False
 
 
+def is_link(path: str) -> bool:
+    """Return whether a path is a symbolic link; a disk that does not answer is an error, never a no."""
+    try:
+        with looking(path):
+            return stat.S_ISLNK(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
 def size(path: str) -> int:
     """Return the bytes of a file, 0 where there is none."""
     try:
@@ -280,13 +289,16 @@ def remove_tree(path: str) -> None:
     """Remove a folder with everything in it. What cannot be removed is passed over, and raised in the end."""
     failures: list[SiltstoneError] = []
     unlisted: list[OSError] = []
-    for folder, _, found in os.walk(path, topdown=False, onerror=unlisted.append):
-        for name in found:
+    for folder, folders, found in os.walk(path, topdown=False, onerror=unlisted.append):
+        for name in (*found, *(name for name in folders if is_link(os.path.join(folder, name)))):
             try:
                 unlink(os.path.join(folder, name))
             except SiltstoneError as exc:
                 failures.append(exc)
         try:
+            if is_link(folder):  # the top one: what it led to is empty by now
+                unlink(folder)
+                continue
             with step("rmdir", folder), suppress(FileNotFoundError):
                 os.rmdir(folder)
         except SiltstoneError as exc:
