@@ -157,6 +157,9 @@ class Following(ABC):
             return
         values, arrays = found
         snapshot.unpack(self.table, values, arrays)
+        if not self._fits():
+            self._start_again()
+            return
         self._kept = values["count"]
         if values["space"] == space:
             self._space = space
@@ -166,6 +169,19 @@ class Following(ABC):
                 slots = self.table.rows["slot"][: self.table.rows.count]
                 slots[~np.isin(self._vectors.segment_of(slots), list(there))] = -1  # copied since, and read below
                 self.table.index_vectors()
+
+    def _fits(self) -> bool:
+        """Return whether the last living row of each segment is of the document that lies in its place."""
+        rows, count = self.table.rows, self.table.rows.count
+        places = rows["place"][:count]
+        there = np.flatnonzero((places >= 0) & (rows["died"][:count] == ALIVE))[::-1]
+        _, last = np.unique(places[there] >> 32, return_index=True)
+        for row in there[last].tolist():
+            stored = self.table.item(row)
+            cells = {} if stored is None else row_of(stored).cells
+            if any(cells.get(name) != rows[name][row] for name in ("text_hash", "said_at")):
+                return False
+        return True
 
     def _use(self, space: int) -> None:
         """Turn to the vectors of an embedding space."""

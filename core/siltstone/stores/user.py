@@ -253,6 +253,10 @@ class UserStore(Rewriting):
             with self._exclusive(self._space):
                 if log is not self._log or rewrites != self._rewrites:
                     return  # it would bring back what was removed, or look for what lies elsewhere now
+                if not log.is_as_read():  # other files have been put here
+                    with self._step:
+                        self._start_again()
+                    return
                 cache.write(self.folder, values, arrays, self._cipher)
                 self._remarks.pop("cache", None)
             found = cache.read(self.folder, self._cipher)

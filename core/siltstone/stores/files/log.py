@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, Final
+from zlib import crc32
 
 import orjson
 
@@ -23,8 +24,6 @@ from .layout import segment_name, segment_numbers
 from .notes import Successor
 from .segments import Draft, News, Segment, Vanished
 
-_TAIL: Final = 64
-"""Bytes before the end of what was read by which a log is known again."""
 _FIRST_READ: Final = 1_024
 """Bytes read at once for one document; most fit."""
 
@@ -61,8 +60,9 @@ class Log:
         return {
             "born": self.born,
             "next": self.next_number,
-            "segments": [[s.number, s.end, s.sealed, s.ragged, s.passes] for s in self._segments.values()],
-            "tail": self._last.file.read(max(0, self._last.end - _TAIL), min(_TAIL, self._last.end)).hex(),
+            "segments": [
+                [s.number, s.end, s.sealed, s.ragged, s.passes, s.start, s.head.hex()] for s in self._segments.values()
+            ],
             "damage": self.damage,
             "dead": list(self._dead.items()),
         }
@@ -71,12 +71,13 @@ class Log:
         """Go on from a state, without reading what lies before it; false if these are not the same files."""
         found: dict[int, Segment] = {}
         newest = max(segment_numbers(self._folder), default=0)
-        for number, end, sealed, ragged, passes in state["segments"]:
+        for number, end, sealed, ragged, passes, start, head in state["segments"]:
             try:
                 segment = self._open(number)
             except FileNotFoundError:
                 return False
-            if segment.file.size < end:
+            segment.end, segment.start, segment.head = end, start, bytes.fromhex(head)
+            if not segment.is_as_read():
                 return False
             header = parse(segment.file.read(0, 1 << 14), cipher=self._cipher)
             introduced = {} if header is None else orjson.loads(header.document)
@@ -84,12 +85,9 @@ class Log:
                 return False
             if end and introduced["user"] != self._user_id:
                 return False
-            segment.end, segment.sealed, segment.ragged = end, sealed or number != newest, ragged
+            segment.sealed, segment.ragged = sealed or number != newest, ragged
             segment.passes = passes
             found[number] = segment
-        last = found[max(found)]
-        if last.file.read(max(0, last.end - _TAIL), min(_TAIL, last.end)).hex() != state["tail"]:
-            return False
         self._segments, self.born, self.next_number = found, state["born"], state["next"]
         self.damage = [(path, start, end) for path, start, end in state["damage"]]
         self._dead = dict(state["dead"])
@@ -110,8 +108,21 @@ class Log:
             return True
         return last.sealed and disk.exists(self._path(last.number + 1))
 
+    def is_as_read(self) -> bool:
+        """Return whether all segments are the files that were read, and hold that still: three system calls each."""
+        try:
+            return all(
+                disk.status(segment.file.path).st_ino == segment.inode and segment.is_as_read()
+                for segment in list(self._segments.values())
+            )
+        except FileNotFoundError:
+            return False
+
     def read(self) -> Iterator[News]:
-        """Yield what has been committed since the last read, segment by segment."""
+        """Yield what has been committed since the last read, segment by segment.
+
+        Raises ``Vanished`` where a file is neither the one that was read nor that one written anew.
+        """
         known = self.next_number
         numbers = segment_numbers(self._folder)
         for number in numbers:
@@ -123,11 +134,28 @@ class Log:
                 self._segments[number] = segment
                 segment.sealed = number != numbers[-1]
                 news = self._read_on(segment, known)
-                if before is not None and not segment.end:
-                    raise Vanished(segment.file.path)  # removed, and about to be begun anew: a rewritten one has a head
+                if before is not None and not self._is_rewritten(before, segment, known):
+                    raise Vanished(segment.file.path)  # removed and begun anew, or a copy of the folder lies here
                 yield news
             elif segment.file.size > segment.end:
+                if not segment.is_as_read():
+                    raise Vanished(segment.file.path)  # overwritten in its place
                 yield self._read_on(segment, known)
+
+    def _is_rewritten(self, before: Segment, after: Segment, known: int) -> bool:
+        """Return whether a file is another one written anew: of a later pass, and of what is known only what was there.
+
+        What was read is read again from the file that has lost its name. O(bytes of the segment).
+        """
+        if after.passes <= before.passes:
+            return False
+        was = {found.number: _item_sum(found) for found in self._frames(before)}
+        kept = (found for found in self._frames(after) if 0 < found.number < known)
+        return all(found.number in was and was[found.number] == _item_sum(found) for found in kept)
+
+    def _frames(self, segment: Segment) -> Iterator[Frame]:
+        pieces = scan(segment.file.read(0, segment.end), cipher=self._cipher)
+        return (piece for piece in pieces if isinstance(piece, Frame))
 
     def _read_on(self, segment: Segment, known: int) -> News:
         data = segment.file.read(segment.end, segment.file.size - segment.end)
@@ -148,6 +176,7 @@ class Log:
                 segment.end = base + piece.end
                 for found in pending:
                     place = segment.number << 32 | base + found.start
+                    segment.mark(base + found.start, data[found.start : found.end])
                     if not found.number:
                         self._header(found, segment)
                     elif found.number < known:
@@ -192,7 +221,7 @@ class Log:
     def damaged(self) -> set[int]:
         """Return the segments that hold pieces which do not check."""
         names = {name for name, _, _ in self.damage}
-        return {n for n, segment in self._segments.items() if os.path.basename(segment.file.path) in names}
+        return {n for n, segment in list(self._segments.items()) if os.path.basename(segment.file.path) in names}
 
     # --- writing, under the user's lock
 
@@ -238,6 +267,7 @@ class Log:
             number += 1
         self._write(segment, b"".join(frames), sync)
         segment.end, segment.ragged, self.next_number = offset, False, number
+        segment.mark(places[-1] & 0xFFFFFFFF, framed)
         return places
 
     def _frame(self, number: int, document: bytes, last: bool) -> bytes:
@@ -354,6 +384,8 @@ class Log:
         disk.replace(segment.file.path, draft.data + late)
         fresh = self._open(draft.segment)
         fresh.end, fresh.sealed, fresh.passes = len(draft.data) + len(late), segment.sealed, segment.passes + 1
+        start = places[-1][1] & 0xFFFFFFFF if places else 0
+        fresh.mark(start, (draft.data + late)[start:])
         return fresh, places
 
     def install(self, fresh: Segment) -> None:
@@ -404,3 +436,8 @@ class Log:
 
     def _path(self, number: int) -> str:
         return os.path.join(self._folder, segment_name(number))
+
+
+def _item_sum(found: Frame) -> int | None:
+    """Return by what an item is known to be the same; notes are written anew."""
+    return crc32(found.document) if notes.is_item(found.document) else None

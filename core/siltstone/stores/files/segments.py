@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from .disk import File
-from .frames import Frame
+from .frames import HEAD, Frame
+
+_KNOWN_BY: Final = HEAD + 12
+"""Bytes of a frame by which it is known again: its length, its checksum, its number."""
 
 
 class Vanished(Exception):
@@ -17,7 +21,7 @@ class Segment:
     """One file: how far its complete commits have been read.
 
     ``sealed``: another segment follows; ``ragged``: it ends with damage that is no whole line; ``passes``: how often
-    it has been written anew.
+    it has been written anew; ``start`` and ``head``: where the last frame that was read begins, and its first bytes.
     """
 
     number: int
@@ -27,6 +31,16 @@ class Segment:
     sealed: bool = False
     ragged: bool = False
     passes: int = 0
+    start: int = 0
+    head: bytes = b""
+
+    def mark(self, start: int, framed: bytes) -> None:
+        """Take note of the last frame, which begins at ``start``."""
+        self.start, self.head = start, framed[:_KNOWN_BY]
+
+    def is_as_read(self) -> bool:
+        """Return whether the last frame that was read lies where it lay: two system calls."""
+        return self.file.size >= self.end and self.file.read(self.start, len(self.head)) == self.head
 
 
 @dataclass
