@@ -53,7 +53,8 @@ class Following(ABC):
         left: Callable[[], set[str]],
         restoring: Callable[[], bool],
     ) -> None:
-        """``key`` hashes what is refused; ``left`` gives what removed folders of the user refuse while they exist.
+        """``key`` hashes what is refused; ``left`` gives what is refused where no documents are: what removed
+        folders of the user refuse while they exist, and what the audit names.
 
         ``restoring``: whether another store is taking the place of this one.
         """

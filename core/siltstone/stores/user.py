@@ -78,7 +78,7 @@ class UserStore(Rewriting):
         try:
             self._finish()
             if self._log.next_number == 1 and (hashes := self._left()):
-                self._note_removal([], sorted(hashes))  # before anything is written where a removed folder was
+                self._note_removal([], sorted(hashes))  # before anything is written where a folder was removed or lost
             self._remarks.pop("leftovers", None)
             yield
         finally:

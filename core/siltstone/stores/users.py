@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from ..errors import NotFoundError, ReadOnlyError, StoreCorruptedError
 from .erasure import refused_there
-from .files import disk, layout, storefile
+from .files import auditfile, disk, layout, storefile
 from .files.headers import read_user
 from .files.segments import Vanished
 from .files.storefile import StoreFile
@@ -37,6 +37,7 @@ class Users(ReadingStore):
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
         self._keeper: Thread | None = None
+        self._refused = auditfile.Refused(rules.root, rules.keys)
         self._known: tuple[tuple[int, int, int], StoreFile] | None = None
         _stores.add(self)
 
@@ -106,7 +107,7 @@ class Users(ReadingStore):
                     user_id,
                     self._rules,
                     store.user_key(user_id),
-                    lambda: refused_there(self._root, folder, user_id, self._keys),
+                    lambda: refused_there(self._root, folder, user_id, self._keys) | self._refused.to(user_id),
                     lambda: self._settings().restoring,
                 )
                 self._users[user_id] = user
@@ -184,6 +185,7 @@ class Users(ReadingStore):
         """Begin anew in a child process: locks and files belong to the parent."""
         self._guard = Lock()
         self._users = OrderedDict()
+        self._refused = auditfile.Refused(self._root, self._keys)
         self._keeper = None
 
 

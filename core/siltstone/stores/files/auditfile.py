@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from threading import Lock
 from typing import Final
 
 import orjson
@@ -19,7 +20,7 @@ import orjson
 from ..encryption.cipher import NO_KEYS, Keys
 from . import disk, storefile
 from .disk import File
-from .frames import Damage, Frame, frame, is_unfinished, scan
+from .frames import Damage, Frame, frame, is_unfinished, parse, scan
 from .lock import FileLock
 
 NAME: Final = "AUDIT"
@@ -122,6 +123,43 @@ def refusals(root: str, keys: Keys = NO_KEYS) -> dict[str, set[str]]:
         if deed.user_id is not None:
             refused.setdefault(deed.user_id, set()).update(deed.hashes)
     return refused
+
+
+class Refused:
+    """What is refused to one user or another, without their documents, for any number of threads.
+
+    Remembers whose the lines are, so that each is read through once.
+    """
+
+    def __init__(self, root: str, keys: Keys = NO_KEYS) -> None:
+        self._path, self._cipher = os.path.join(root, NAME), keys.store
+        self._guard = Lock()
+        self._file: File | None = None
+        self._end = 0
+        self._lines: dict[str, list[tuple[int, int]]] = {}
+
+    def to(self, user_id: str) -> set[str]:
+        """Return the hashes of what is refused to a user. O(what was written since the last call + lines of theirs)."""
+        with self._guard:
+            try:
+                file = self._read_on()
+            except FileNotFoundError:
+                return set()
+            lines = list(self._lines.get(user_id, ()))
+        found = (parse(file.read(start, size), cipher=self._cipher) for start, size in lines)
+        return {hash for line in found if line is not None for hash in _unpacked(line).hashes}
+
+    def _read_on(self) -> File:
+        file = File(self._path)
+        if self._file is None or file.inode != self._file.inode or file.size < self._end:
+            self._file, self._end, self._lines = file, 0, {}  # held open: no other file gets its number
+        file, base = self._file, self._end
+        for piece in scan(file.read(base, file.size - base), cipher=self._cipher):
+            if isinstance(piece, Frame):
+                self._end = base + piece.end
+                if piece.number and (deed := _unpacked(piece)).hashes and deed.user_id is not None:
+                    self._lines.setdefault(deed.user_id, []).append((base + piece.start, piece.end - piece.start))
+        return file
 
 
 def identity(root: str, keys: Keys = NO_KEYS) -> str | None:
