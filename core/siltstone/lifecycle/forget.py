@@ -68,9 +68,10 @@ def plan(store: Store, user_id: str, *, ids: Sequence[str] | None, where: Where,
 
 
 def carry_out(store: Store, user_id: str, going: Going) -> ForgetReport:
-    """Remove what goes, and what came to rest on it meanwhile, for good; return the whole report."""
-    if not (going.items or going.everything):
-        return going.report
+    """Remove what goes, and what came to rest on it meanwhile, for good; return the whole report.
+
+    Where nothing is found the store is told all the same: it may be in what cannot be read.
+    """
     store.remove(user_id, going.items, transcripts=going.refusals, everything=going.everything)
     return _remove_late(store, user_id, going.names, going.report)
 

@@ -156,11 +156,15 @@ class UserStore(Rewriting):
     ) -> int:
         """Remove items for good: hidden at once, then taken out of every file. Returns how many were there.
 
+        Whatever does not check goes, too: it may hold what is meant, and nobody can tell.
+
         ``hashes``: of what is refused besides. ``erased``: the user goes next, and has a line in the audit then.
         """
         with self._exclusive(space):
             known = {id: row for id, row in zip(ids, self.table.find(ids, self.table.view), strict=True) if row >= 0}
-            rows = [older for row in known.values() for older in self.table.lineage(row)]
+            asked = not erased and (bool(ids) or not hashes)
+            going = [*known.values(), *(self._unreadable() if asked else ())]
+            rows = [older for row in going for older in self.table.lineage(row)]
             numbers = np.unique(self.table.rows["number"][rows]).tolist() if rows else []
             refused = [*self._refusals.hashes(transcripts), *sorted(set(hashes) - self.table.refused)]
             if numbers:
@@ -170,7 +174,27 @@ class UserStore(Rewriting):
                 self._finish()
                 if transcripts and not numbers and not erased:
                     self._audit(number, note)  # a copy of the store may have what is refused
+            if asked:
+                self._purge()
+                self._log.unreadable.difference_update(numbers)
             return len(known)
+
+    def _unreadable(self) -> list[int]:
+        """Return the rows whose documents were found not to check: what is to go may be in them."""
+        found = self.table.rows_of(sorted(self._log.unreadable))
+        return [row for row in found if row >= 0 and self.table.item(row) is None]
+
+    def _purge(self) -> None:
+        """Take all that does not check out of the files; one system call where everything does."""
+        kept, damaged = quarantine.forget(self._rules.root, os.path.basename(self.folder)), self._log.damaged()
+        if damaged:
+            cache.discard(self.folder)
+            self._kept = 0
+        if self._vectors is not None and (kept or damaged):
+            there = self.table.rows["number"][: self.table.rows.count]
+            self._vectors.erase(np.setdiff1d(np.arange(1, self._log.next_number), there))
+        for segment in sorted(damaged):
+            self._move(*self._log.rewrite(segment, set()))
 
     def _note_removal(
         self, numbers: Sequence[int], hashes: Sequence[str], ids: Sequence[str] = ()

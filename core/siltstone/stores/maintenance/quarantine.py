@@ -33,9 +33,10 @@ def keep(root: str, owner: str, source: str, pieces: Sequence[tuple[str, int, in
     return folder
 
 
-def forget(root: str, owner: str) -> None:
-    """Remove all that is kept of a user."""
+def forget(root: str, owner: str) -> bool:
+    """Remove all that is kept of a user; return whether there was anything."""
     kept = os.path.join(root, QUARANTINE)
-    for name in disk.names(kept, missing_ok=True):
-        if name.partition("-")[2].rpartition("-")[0] == owner:
-            disk.remove_tree(os.path.join(kept, name))
+    theirs = [n for n in disk.names(kept, missing_ok=True) if n.partition("-")[2].rpartition("-")[0] == owner]
+    for name in theirs:
+        disk.remove_tree(os.path.join(kept, name))
+    return bool(theirs)
