@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from siltstone import Record, Settings, TieredMemory
+from siltstone.lifecycle.likeness import says_the_same
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from update_phrasings import ACROSS, CHINESE, ENGLISH, MISSED, Case
 
@@ -332,3 +333,9 @@ def test_as_people_put_it(life: Life, case: Case) -> None:
         assert not any(ids[turn] in record.source_ids for record in known), f"turn {turn} was taken for a fact"
     if case.once:
         assert any({ids[turn] for turn in case.once} <= sources for sources in holding)
+
+
+def test_other_numbers_are_no_repetition_in_another_language() -> None:
+    """Two cats are not three, whatever the language; two are 两."""
+    assert says_the_same("I have two cats", "我养了两只猫")
+    assert not says_the_same("I have two cats", "我养了三只猫")

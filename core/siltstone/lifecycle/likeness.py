@@ -13,6 +13,7 @@ from typing import Final
 from ..compress.lexicon import words_of
 from ..compress.modality import negated
 from ..text.language import script
+from ..text.numbers import numbers
 from ..text.tokenize import terms
 from .bilingual import things
 
@@ -146,7 +147,7 @@ def says_the_same(one: str, other: str) -> bool:
     if denies(one) != denies(other):
         return False
     if script(one) != script(other):
-        return bool(things(one)) and things(one) == things(other)
+        return bool(things(one)) and things(one) == things(other) and numbers(one) == numbers(other)
     if not (names(one) <= names(other) or names(other) <= names(one)):
         return False
     a, b = words(one), words(other)
