@@ -136,6 +136,10 @@ def live(memory: TieredMemory, clock: FrozenClock, server: ScriptedServer) -> No
         memory.add(talk, session_id=f"s{number % 3}", created_at=clock.now())
         memory.consolidate()
         clock.advance(days=2)
+    for car in ("I drive a Volvo estate.", "I drive a Skoda estate."):  # of these two no rule can tell
+        memory.add([("user", car), ("assistant", "A fine car.")], session_id=car)
+        clock.advance(days=2)
+        memory.consolidate()
     memory.add([Message("user", "Hello again.", name="小明")], session_id="named")
     id = memory.remember("The heliotrope plan is due.", kind="event")
     memory.update(id, text="The heliotrope plan was due, says alice.b@example.com.")
@@ -158,7 +162,7 @@ def test_no_byte_of_it_arrives(server: ScriptedServer, tmp_path: Path, clock: Fr
         assert {asked.path for asked in server.asked} == {"/v1/embeddings", "/v1/rerank", "/v1/chat/completions"}
         asked = json.dumps([one.body for one in server.asked], ensure_ascii=False)
         assert MARK in asked
-        assert all(task in asked for task in ("insights", "supersedes", "auditor"))
+        assert [task for task in ("insights", "supersedes", "auditor") if task not in asked] == []
         assert [message.content for message in memory.messages("s0")][:4] == [text for _, text in ENGLISH]
         assert any("alice.b@example.com" in hit.record.text for hit in memory.search("alice.b@example.com"))
         counts = memory.stats().sensitive
