@@ -464,7 +464,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "sources": ({"source_ids": "m"}, "list of texts"),
     "metadata": ({"metadata": [1]}, "metadata"),
     "earlier": ({"earlier": [5]}, "list of versions"),
-    "turn's id": ({"id": "turn:x"}, "marks turns"),
+    "turn's id": ({"id": "turn:x"}, "siltstone gives"),
     "injected": ({"text": fence(f"{PREAMBLES[0]}\nx")}, "siltstone had put"),
 }
 
