@@ -87,8 +87,8 @@ def _search(store: RamStore, text: str, vector: Floats) -> dict[str, float]:
         arms = rank._arms(found, lexical)
         rows = rank._pooled(arms, DEPTH)
     with timed("parts of the score"):
-        parts.evidence(found, question, arms, rows)
-        parts.form(found, question, arms, rows)
+        known = parts.evidence(found, question, arms, rows)
+        parts.form(found, question, known["before.turn"], rows)
         parts.standing(found, question, NOW, rows)
     ranking = rank.rank(found, question, NOW)
     with timed("collapsing equal texts"):

@@ -11,7 +11,12 @@ from typing import Any
 import hypothesis
 import pytest
 
+from postgres_cluster import pair
+from postgres_server import own_server, postgres
+from redis_server import own_redis, redis_url, shared_redis
 from shell import Shell
+
+__all__ = ["own_redis", "own_server", "pair", "postgres", "redis_url", "shared_redis"]
 
 for _name, _examples in (("siltstone", 100), ("ci", 100), ("nightly", 1_000)):
     hypothesis.settings.register_profile(
@@ -75,6 +80,7 @@ def sh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     for name in [name for name in os.environ if name.startswith("SILTSTONE_")]:  # each setting has one
         monkeypatch.delenv(name)
     monkeypatch.setenv("SILTSTONE_STORE", str(store))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     return Shell(store, capsys)

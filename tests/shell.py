@@ -11,6 +11,9 @@ import pytest
 
 from siltstone.cli import main
 
+STRICT = ("-W", "error", "-W", "ignore:builtin type:DeprecationWarning")
+"""Python's options for a process in which warnings are errors, but for one: faiss-cpu 1.11 crashes where it is one."""
+
 
 @dataclass(frozen=True)
 class Ran:

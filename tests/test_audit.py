@@ -15,6 +15,7 @@ from siltstone.errors import NotFoundError
 from siltstone.protocols import Refusal
 from siltstone.stores.files import auditfile
 from siltstone.stores.files.auditfile import Deed
+from siltstone.stores.files.storefile import FORMAT
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import audit, backup, restore, verify
 from writers import PROCESSES, remove_until
@@ -140,7 +141,7 @@ def test_a_migration_has_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert entry.counts["from"] == 1
     with pytest.raises(SystemExit):
         main(["audit", "--store", str(store)])
-    assert "format 1 to 2" in capsys.readouterr().out
+    assert f"format 1 to {FORMAT}" in capsys.readouterr().out
     assert verify(store, repair=True).is_sound  # git does not keep the modes
 
 

@@ -17,12 +17,14 @@ import numpy as np
 import pytest
 
 from items import asked, known, said, space
+from siltstone import TieredMemory
 from siltstone.cli import main
 from siltstone.errors import BackendUnavailableError, ConfigurationError, NotFoundError, StoreCorruptedError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.files import storefile
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.maintenance import manifest
+from siltstone.testing import HashEmbedder, WordCounter
 from siltstone.upkeep import audit, backup, restore, verify
 from writers import PROCESSES, add_without_end, back_up_until, restore_until, restore_with_few_files
 
@@ -552,3 +554,34 @@ def test_a_run_of_a_backup_is_no_store_to_write_to(tmp_path: Path) -> None:
     with closing(FolderStore(run, read_only=True)) as store:
         assert set(store.users()) == {"u", "v"}
     assert verify(tmp_path / "backup").findings == ()
+
+
+CANARY = "heliotrope"
+
+
+def opened(folder: Path) -> TieredMemory:
+    """Open a memory with models that cost nothing."""
+    return TieredMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter())
+
+
+@pytest.mark.parametrize("sent_again", [True, False], ids=["sent again", "still gone"])
+def test_what_was_forgotten_under_another_id_does_not_come_back(tmp_path: Path, sent_again: bool) -> None:
+    """A turn that was replaced, sent again with a new id, and forgotten, is not restored under the id that it had."""
+    store, target = tmp_path / "store", tmp_path / "backup"
+    word, bees = ("user", f"My word is {CANARY}"), ("user", "I keep bees")
+    with opened(store) as memory:
+        ids = memory.add([word, bees], session_id="t")
+        noted = memory.remember("A note of it.", source_ids=ids[:1])
+    backup(store, target)
+    with opened(store) as memory:
+        memory.replace_session("t", [bees])
+        if sent_again:
+            memory.forget(ids=memory.replace_session("t", [word, bees])[:1])
+        else:
+            memory.forget(ids=ids[:1])
+            assert noted not in {record.id for record in memory.records()}
+    restore(target, store)
+    with opened(store) as memory:
+        assert [message.content for message in memory.messages("t")] == ["I keep bees"]
+        assert CANARY not in str(memory.search("word"))
+    assert not [path for path in store.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]

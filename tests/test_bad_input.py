@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from siltstone import (
+    ConfigurationError,
     InvalidInputError,
     Message,
     ModelError,
@@ -68,6 +69,9 @@ BAD_CALLS: dict[str, tuple[Callable[[TieredMemory], object], str]] = {
     "budget of 0": (lambda memory: memory.context("Lisbon", max_tokens=0), "max_tokens"),
     "negative budget": (lambda memory: memory.context("Lisbon", max_tokens=-1), "max_tokens"),
     "window of 0": (lambda memory: memory.window("may", max_tokens=0), "max_tokens"),
+    "section that is none": (lambda memory: memory.context("Lisbon", sections=["recall"]), "'recall'"),
+    "section, no list": (lambda memory: memory.context("Lisbon", sections="recalled"), "a list"),
+    "no sections": (lambda memory: memory.context("Lisbon", sections=None), "a list"),  # type: ignore[arg-type]
     "no results wanted": (lambda memory: memory.search("Lisbon", top_k=0), "top_k"),
     "lone surrogate": (_say(("user", SURROGATE)), "surrogate"),
     "lone surrogate in a name": (_say(Message("user", "Fine.", name=SURROGATE)), "surrogate"),
@@ -157,6 +161,31 @@ def test_a_file_where_a_folder_should_be_is_left_alone(tmp_path: Path) -> None:
             TieredMemory.open(location, embedder=HashEmbedder())
 
     assert file.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_place_that_takes_no_folders_is_refused() -> None:
+    """Where the system makes no folder, as below ``/proc``, the error says that another place is needed."""
+    if not Path("/proc/self").is_dir():
+        pytest.skip("this system has no /proc")
+    for location in ("/proc/siltstone", "/proc/siltstone/below", "sqlite:////proc/siltstone/file.db"):
+        with pytest.raises(ConfigurationError, match=r"/proc takes no folders.*choose a place on a disk"):
+            TieredMemory.open(location, embedder=HashEmbedder())
+
+
+@pytest.mark.parametrize("scheme", ["", "sqlite:///"])
+def test_a_name_that_no_disk_can_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    """Unknown homes, NUL, lone surrogates and a deleted working folder are a ``ConfigurationError`` each."""
+    for name, told in (("~nobody-at-all/store", "home"), ("a\0b", "NUL"), (SURROGATE, "surrogate")):
+        with pytest.raises(ConfigurationError, match=f"{told}.*nothing was opened"):
+            TieredMemory.open(scheme + name, embedder=HashEmbedder())
+
+    monkeypatch.chdir(tmp_path)
+    deleted = tmp_path / "deleted"
+    deleted.mkdir()
+    os.chdir(deleted)
+    deleted.rmdir()
+    with pytest.raises(ConfigurationError, match=r"deleted.*nothing was opened"):
+        TieredMemory.open(scheme + "store", embedder=HashEmbedder())
 
 
 def test_a_bad_location_is_one_sentence_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

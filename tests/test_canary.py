@@ -14,6 +14,7 @@ import pytest
 
 from siltstone import Message, NotFoundError, Settings, TieredMemory
 from siltstone.protocols import Where
+from siltstone.stores.encryption.cipher import Keys
 from siltstone.stores.files import storefile
 from siltstone.stores.migrations.run import migrate
 from siltstone.stores.migrations.step import Step
@@ -140,7 +141,7 @@ def test_a_forgotten_word_is_in_no_copy_of_a_migration(tmp_path: Path) -> None:
     def touches(root: str) -> list[str]:
         return [str(path.relative_to(root)) for path in Path(root).rglob("docs.*")]
 
-    def apply(root: str) -> None:
+    def apply(root: str, keys: Keys) -> None:
         copied.extend(files_with(Path(root) / "migration", words()))
 
     step = Step(storefile.FORMAT, "a rehearsal", touches=touches, apply=apply)

@@ -12,23 +12,68 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
-from scripted_server import Answer, ScriptedServer
 from shell import Shell
 from siltstone import Message, TieredMemory
 from siltstone.cli import app
 from siltstone.testing import HashEmbedder
 
-COMMANDS = sorted(command.name or "" for command in app.registered_commands)
+GROUPS = [(str(group.name), group.typer_instance) for group in app.registered_groups]
+COMMANDS = sorted(
+    f"{words} {command.name}".strip() for words, group in [("", app), *GROUPS] for command in group.registered_commands
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(sh: Shell, command: str) -> None:
     """Each command's help says what it does and shows how to call it."""
-    shown = sh(command, "--help")
+    shown = sh(*command.split(), "--help")
 
     assert shown.code == 0
     assert f"siltstone {command}" in shown.out.split("Options")[0].split("Usage:")[1].partition("\n")[2]
+
+
+def test_a_memory_is_corrected_by_its_id(sh: Shell) -> None:
+    """``update`` changes the text and what else is named, prints the version, and history has what it was before."""
+    id = sh("remember", "Lives in Berlin.", "--kind", "profile").out.strip()
+    assert sh("update", id, "Lives in Lisbon.", "--pinned").out == f"{id} is now version 2\n"
+    record = sh("show", id, "--json").json
+    assert (record["text"], record["kind"], record["pinned"]) == ("Lives in Lisbon.", "profile", True)
+    assert [one["text"] for one in sh("history", id, "--json").json["history"]] == ["Lives in Berlin."]
+    assert sh("update", id, "--no-pinned", "--json").json["pinned"] is False
+    nothing = sh("update", id)
+    assert (nothing.code, "nothing was changed" in nothing.err) == (1, True)
+    assert sh("update", "no-such-id", "x").code == 1
+
+
+def test_what_is_closed_is_seen_to_be_and_can_be_left_out(sh: Shell) -> None:
+    """A list says until when a statement held; with ``--current`` only what holds is in it."""
+    with TieredMemory.open(sh.store) as memory:
+        memory.add([("user", "I live in Berlin.")], session_id="a", created_at="2024-02-01T12:00:00Z")
+        memory.add([("user", "I've moved to Lisbon!")], session_id="b", created_at="2024-05-06T12:00:00Z")
+        memory.consolidate()
+    listed = sh("show", "--kind", "profile").out
+    assert "held until" in listed
+    (berlin,) = (line for line in listed.splitlines() if "Berlin" in line)
+    assert "2024-05-0" in berlin
+    current = sh("show", "--kind", "profile", "--current").out
+    assert "Lisbon" in current
+    assert "Berlin" not in current
+    assert "held until" not in current
+    assert [one["text"] for one in sh("show", "--kind", "profile", "--current", "--json").json["records"]] == [
+        "I've moved to Lisbon"
+    ]
+
+
+def test_what_is_to_be_made_anew_after_forgetting_is_said(sh: Shell) -> None:
+    """What rested in part on the forgotten has gone, too: the report counts it, and names the command."""
+    with TieredMemory.open(sh.store) as memory:
+        kept, gone = memory.add([("user", "I keep bees."), ("user", "I keep goats.")], session_id="a")
+        memory.remember("bees and goats", kind="summary", source_ids=[kept, gone])
+    ran = sh("forget", gone, "--yes")
+    assert ran.out == "deleted 1 message and 1 record\n"
+    assert "1 record of these rested also on what stays: siltstone consolidate makes" in ran.err
 
 
 def test_wrong_usage_is_exit_code_2(sh: Shell) -> None:
@@ -37,6 +82,30 @@ def test_wrong_usage_is_exit_code_2(sh: Shell) -> None:
     assert sh("search", "--no-such-option", "x").code == 2
     assert sh("search", "x", "--since", "yesterday").code == 2
     assert not sh.store.exists()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("session", ["monday", "chat 会话/with Ann, and a name that is rather long for a table"])
+def test_what_was_found_can_be_forgotten_as_it_is_shown(
+    sh: Shell, monkeypatch: pytest.MonkeyPatch, width: int, session: str
+) -> None:
+    """The table of a search has each id in one piece, on a terminal of any width, and ``forget`` takes it."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    line = json.dumps({"role": "user", "content": "I have a cat called Miez, and she likes fish.", "id": "m1"})
+    monkeypatch.setattr("sys.stdin", io.StringIO(line))
+    sh("add", "--session", session)
+    sh("remember", "Likes green tea, and never drinks coffee in the evening.")
+    hits = sh("search", "cat", "--json").json["hits"]
+    shown = sh("search", "cat").out
+    ids = [str(hit["record"]["id"]).removeprefix("turn:") for hit in hits]
+
+    assert len(ids) == 2
+    assert all(id in shown for id in ids)
+    assert max(map(cell_len, shown.splitlines())) <= width
+    for id in ids:
+        assert id in sh("show", id, "--json").out
+        assert sh("forget", id, "--yes").code == 0
+    assert sh("search", "cat").out == ""
 
 
 def test_a_refusal_is_one_sentence_and_exit_code_1(sh: Shell) -> None:
@@ -53,14 +122,18 @@ def test_a_refusal_is_one_sentence_and_exit_code_1(sh: Shell) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [("search", "x"), ("context", "x"), ("sessions",), ("show",), ("stats",), ("forget", "--everything"), ("reembed",)],
+    [
+        *(("search", "x"), ("context", "x"), ("sessions",), ("show",), ("stats",), ("forget", "--everything")),
+        *(("reembed",), ("verify",), ("compact",), ("backup", "copy"), ("audit",), ("rekey",), ("export",)),
+    ],
 )
 def test_only_writing_commands_make_a_store(sh: Shell, command: tuple[str, ...]) -> None:
-    """A mistyped folder is an error, not a new empty store."""
+    """A mistyped folder is an error that says how to find the right one, not a new empty store."""
     missing = sh(*command)
 
     assert missing.code == 1
     assert str(sh.store) in missing.err
+    assert "siltstone doctor" in missing.err
     assert not sh.store.exists()
 
 
@@ -201,7 +274,7 @@ def test_a_dry_run_of_forget_shows_what_would_go(sh: Shell, monkeypatch: pytest.
     shown = sh("forget", "--session", "birds", "--dry-run")
     rows = sh("forget", "--session", "birds", "--dry-run", "--json").json["rows"]
 
-    assert shown.out.startswith("would delete 25 messages and 27 records\n")
+    assert shown.out.startswith("would delete 25 messages and 2 records\n")
     assert [row["id"] for row in rows] == [*ids, alone, partly]
     assert [row["rests"] for row in rows[-3:]] == [None, "wholly", "in part"]
     assert rows[0]["text"].startswith("Bird 0:\nheron")
@@ -215,7 +288,7 @@ def test_a_dry_run_of_forget_shows_what_would_go(sh: Shell, monkeypatch: pytest.
     assert sh("stats", "--json").json["records"] == 28
     one = sh("forget", ids[0], "--dry-run").out
     assert "↳ fact" in one
-    assert "would delete 1 message and 2 records" in one
+    assert "would delete 1 message and 1 record\n" in one
 
 
 def test_forget_without_a_condition_is_refused(sh: Shell) -> None:
@@ -225,6 +298,8 @@ def test_forget_without_a_condition_is_refused(sh: Shell) -> None:
     refused = sh("forget", "--yes")
 
     assert refused.code == 1
+    assert "or --everything: nothing was forgotten" in refused.err
+    assert sh("forget", "--everything", "--session", "s", "--yes").code == 1
     assert sh("stats", "--json").json["messages"] == 1
 
 
@@ -256,14 +331,62 @@ def test_chinese_keeps_the_columns_aligned(sh: Shell) -> None:
     assert ends == {cell_len(header[: header.index("messages") + len("messages")])}
 
 
-def test_output_has_no_colour_codes_where_none_are_wanted(sh: Shell) -> None:
-    """With ``NO_COLOR``, or into a pipe, output is plain text."""
+def test_output_has_no_colour_codes_where_none_are_wanted(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``NO_COLOR``, or into a pipe, output is plain text; so are help and refusals."""
     sh("add", "Hi [bold]there[/bold].")
 
     shown = sh("search", "Hi").out
 
     assert "\x1b" not in shown
     assert "[bold]there[/bold]" in shown
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for told in (sh("search", "--help").out, sh("--help").out, sh("search").err, sh("nope").err):
+        assert not re.search(r"\x1b\[[\d;]*3\dm", told)
+
+
+def test_history_shows_what_a_memory_was(sh: Shell) -> None:
+    """Earlier versions and replaced statements, newest first; a memory that never changed says so, none is refused."""
+    with TieredMemory.open(sh.store, embedder=HashEmbedder(64)) as memory:
+        id = memory.remember("Lives in Berlin.", kind="profile")
+        memory.update(id, text="Lives in Lisbon.")
+        memory.update(id, text="住在里斯本。")
+        other = memory.remember("Likes tea.")
+        embedder = memory.stats().embedder
+    assert embedder == "hash"
+    sh("reembed")
+
+    told = sh("history", id)
+
+    assert told.out.index("Lisbon") < told.out.index("Berlin")
+    assert "里斯本" not in told.out
+    assert [record["text"] for record in sh("history", id, "--json").json["history"]] == [
+        "Lives in Lisbon.",
+        "Lives in Berlin.",
+    ]
+    assert "never another" in sh("history", other).err
+    assert sh("history", "no-such-id").code == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_commands_and_options_complete(shell: str) -> None:
+    """What a shell asks for at a tab is answered, and the script that makes it ask can be shown."""
+    line = {"COMP_WORDS": "siltstone rem", "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "siltstone rem"}
+    environment = {**os.environ, **line, "_SILTSTONE_COMPLETE": f"complete_{shell}"}
+    if shell == "fish":
+        environment["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    module = [sys.executable, "-c", "from siltstone.cli import main; main()"]
+
+    asked = subprocess.run(module, env=environment, capture_output=True, text=True, check=False)
+    script = subprocess.run(
+        module,
+        env={**os.environ, "_SILTSTONE_COMPLETE": f"source_{shell}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "remember" in asked.stdout
+    assert "_SILTSTONE_COMPLETE" in script.stdout
 
 
 def test_another_embedder_names_reembed_and_reembed_moves(sh: Shell) -> None:
@@ -477,34 +600,3 @@ def test_a_command_that_counts_leaves_no_blank_lines_in_a_pipe(sh: Shell) -> Non
     """Without a terminal there is no bar, and nothing of one."""
     sh("remember", "x")
     assert sh("verify").err == ""
-
-
-def told_long_ago(sh: Shell, text: str) -> None:
-    """Store what was said in a conversation that is over."""
-    with TieredMemory.open(sh.store) as memory:
-        memory.add([("user", text)], session_id="s", created_at="2024-05-08T12:00:00+00:00")
-
-
-def test_consolidate_says_what_it_does_and_why(sh: Shell) -> None:
-    """A dry run and a run print the same rows, a second run has nothing to do, and stats count what came of it."""
-    told_long_ago(sh, "I live in Lisbon.")
-    planned = sh("consolidate", "--dry-run", "--json").json
-    assert (planned["dry_run"], [row["action"] for row in planned["rows"]]) == (True, ["digest", "add"])
-    assert "I live in Lisbon" in sh("consolidate", "--dry-run").out
-    assert sh("consolidate", "--json").json["rows"] == planned["rows"]
-    assert sh("consolidate").out == "nothing is due\n"
-    counted = sh("stats", "--json").json
-    assert (counted["kinds"]["profile"], counted["jobs"], counted["dead_letters"]) == (1, {}, [])
-
-
-def test_consolidate_tells_what_it_did_though_the_embedder_fails(sh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run in which a model fails prints its rows, says that vectors are missing, and is exit code 4."""
-    with ScriptedServer([Answer("busy", 503, {"Retry-After": "600"})]) as server:
-        monkeypatch.setenv("SILTSTONE_EMBEDDER", f"openai:bge-m3@{server.url}")
-        assert sh("add", "I live in Lisbon.", "--at", "2024-05-06T09:30:00Z").code == 0
-        planned = sh("consolidate", "--dry-run", "--json")
-        ran = sh("consolidate", "--json")
-    for told in (planned, ran):
-        assert [row["action"] for row in told.json["rows"]] == ["fail"]
-        assert told.code == 4
-    assert "found by its words only" in ran.err

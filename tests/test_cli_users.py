@@ -33,6 +33,17 @@ def test_stats_lists_the_users(peopled: Shell) -> None:
     assert set(users(peopled.store)) >= {"alice", "bob", "张三"}
 
 
+def test_a_database_lists_its_users(sh: Shell, tmp_path: Path) -> None:
+    """So does a store in a database, which knows them as well."""
+    store = f"sqlite:///{tmp_path}/memory.db"
+    for user in ("alice", "张三"):
+        sh("add", f"I am {user}.", "--user", user, "--session", "monday", "--store", store)
+
+    listed = sh("stats", "--users", "--json", "--store", store).json["users"]
+    assert {user["user_id"]: user["messages"] for user in listed} == {"alice": 1, "张三": 1}
+    assert "张三" in sh("stats", "--users", "--store", store).out
+
+
 def test_a_user_whose_folder_does_not_tell_is_missed_aloud(peopled: Shell, caplog: pytest.LogCaptureFixture) -> None:
     """Where a head is damaged the list lacks a user, and says so with the command that tells more."""
     (documents,) = peopled.store.glob("users/*/bob-*/docs.*")

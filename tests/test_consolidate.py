@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from siltstone import Message, ReadOnlyError, Settings, TieredMemory
-from siltstone.records import ImportReport
+from siltstone import BackendUnavailableError, Message, ReadOnlyError, Settings, TieredMemory
+from siltstone.compress.llm import LLMSummarizer
+from siltstone.records import Digest, ImportReport
 from siltstone.stores.ram import RamStore
-from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+from siltstone.testing import FrozenClock, HashEmbedder, ScriptedChatModel, WordCounter
 
 TALK = [
     ("user", "Hi! I'm Alice. I live in Lisbon and I work as a nurse at the Santa Maria hospital."),
@@ -45,6 +47,113 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -
 def clock() -> FrozenClock:
     """Noon of a spring day."""
     return FrozenClock("2024-05-08T12:00:00+00:00")
+
+
+class Held:
+    """A summarizer that waits to be told to go on, and notes how many spans it was given."""
+
+    name = "held"
+
+    def __init__(self) -> None:
+        self.asked, self.go = 0, threading.Event()
+        self.begun = threading.Event()
+
+    def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
+        """Wait, and return a digest of nothing but a summary."""
+        self.asked += 1
+        self.begun.set()
+        assert self.go.wait(60)
+        return Digest(topic="talk", summary=f"They talked, {messages[0].content}", made_by="held")
+
+
+def test_one_that_is_under_way_is_cut_between_two_jobs_when_the_memory_is_closed(tmp_path: Path) -> None:
+    """What was made is stored, the rest stays due, and whoever asked is told so."""
+    held, raised = Held(), []
+
+    def consolidate() -> None:
+        try:
+            memory.consolidate()
+        except BackendUnavailableError as exc:
+            raised.append(str(exc))
+
+    settings = Settings(worker=False, span_turns=4, close_wait=0.1)
+    memory = TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), summarizer=held, settings=settings)
+    for session in ("one", "two", "three"):
+        memory.add([("user", f"Sentence {n} of {session}.") for n in range(8)], session_id=session)
+    asking = threading.Thread(target=consolidate)
+    asking.start()
+    assert held.begun.wait(60)
+    memory.close()
+    held.go.set()
+    asking.join(60)
+
+    assert held.asked == 1
+    assert "consolidate goes on" in raised[0]
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), summarizer=held, settings=settings) as memory:
+        left = memory.consolidate()
+        assert len(list(memory.records(kinds="turn"))) == 24
+    assert 0 < left.count("digest") < held.asked
+
+
+def test_what_a_model_was_asked_for_is_kept(tmp_path: Path, clock: FrozenClock) -> None:
+    """A model's summary of a session of one turn is stored, if it found no statements; what the rules find is not.
+
+    The row of a digest shows the text that is stored, and none where none is.
+    """
+    answer = '{"topic": "move", "summary": "They moved to Porto.", "facts": [], "preferences": [], "events": []}'
+    for name, summarizer, kept in (
+        ("model", LLMSummarizer(ScriptedChatModel([answer])), ["They moved to Porto."]),
+        ("rules", None, []),
+    ):
+        with TieredMemory.open(
+            tmp_path / name, embedder=HashEmbedder(), summarizer=summarizer, clock=clock, settings=Settings()
+        ) as memory:
+            memory.add([("user", "We have moved to Porto.")], session_id="s", created_at="2024-05-01T12:00:00Z")
+            (row,) = (row for row in memory.consolidate().rows if row.action == "digest")
+            assert [record.text for record in memory.records(kinds="summary")] == kept
+            assert row.text == "".join(kept)
+            assert ("too short" in row.why) == (not kept)
+
+
+def test_no_model_is_asked_about_small_talk(tmp_path: Path, clock: FrozenClock) -> None:
+    """A span of greetings and thanks has nothing to keep: it is covered without a request, and not due again."""
+    model = ScriptedChatModel([])
+    talk = [("user", "Hi!"), ("assistant", "Hello!"), ("user", "谢谢，再见！"), ("assistant", "👍")]
+    with TieredMemory.open(
+        tmp_path / "m", embedder=HashEmbedder(), summarizer=LLMSummarizer(model), clock=clock, settings=Settings()
+    ) as memory:
+        memory.add(talk, session_id="s", created_at="2024-05-01T12:00:00Z")
+        assert [row.action for row in memory.consolidate().rows] == ["digest"]
+        assert memory.consolidate().rows == ()
+        assert derived(memory) == set()
+    assert model.calls == []
+
+
+@pytest.mark.parametrize("by_a_model", [False, True], ids=["rules", "model"])
+def test_a_dry_run_shows_what_would_rest_on_what_it_does_not_write(
+    tmp_path: Path, clock: FrozenClock, by_a_model: bool
+) -> None:
+    """Summaries of sessions, weeks and months appear with those that they are to be made of, in the same run."""
+
+    def answer(messages: Sequence[Message]) -> str:
+        return '{"topic": "trip", "summary": "So it goes.", "facts": [], "preferences": [], "events": []}'
+
+    summarizer = LLMSummarizer(ScriptedChatModel([answer] * 50)) if by_a_model else None
+    settings = Settings(embed_wait=5.0, span_turns=4)
+    with TieredMemory.open(
+        tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter(), summarizer=summarizer, clock=clock,
+        settings=settings,
+    ) as memory:  # fmt: skip
+        for day in (1, 2, 16, 17):
+            talk = [(role, f"{text} {'So it goes. ' * 20}") for role, text in TALK]
+            memory.add([*talk, *talk], session_id=f"d{day}", created_at=f"2024-02-{day:02}T12:00:00Z")
+        planned = [row.ids for row in memory.consolidate(dry_run=True).rows if row.action == "roll up"]
+        assert derived(memory) == set()
+        done = [row.ids for row in memory.consolidate().rows if row.action == "roll up"]
+        levels = {record.id: record.level for record in memory.records(kinds="summary")}
+    made = [ids for ids in done if levels[ids[0]] < 4]  # what belongs to a topic is told by vectors
+    assert {levels[id] for (id,) in made} == {1, 2, 3}
+    assert planned == made
 
 
 def derived(memory: TieredMemory) -> set[tuple[str, str]]:
@@ -102,6 +211,18 @@ def test_a_dry_run_says_what_would_happen(memory: TieredMemory, clock: FrozenClo
     assert (planned.count("repeat"), planned.count("supersede")) == (1, 1)
     assert memory.revision == revision
     assert memory.consolidate().rows == planned.rows
+
+
+def test_a_dry_run_tells_the_text_of_a_rollup(memory: TieredMemory, clock: FrozenClock) -> None:
+    """Of summaries that are stored, it says word for word what the run then writes of them."""
+    for session in ("monday", "tuesday"):
+        memory.add([message for message in TALK for _ in range(2)], session_id=session)
+        clock.advance(hours=8)
+        memory.consolidate()
+    clock.advance(days=14)
+    foretold = memory.consolidate(dry_run=True).rows
+    assert foretold == memory.consolidate().rows
+    assert [row.action for row in foretold if row.text] == ["roll up"]
 
 
 def test_a_long_session_is_compressed_while_it_runs(memory: TieredMemory) -> None:

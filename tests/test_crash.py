@@ -13,6 +13,7 @@ from crash.steps import NAMED
 from crash.writer import Writer
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1_800)  # some 220 kills; a busy machine takes many minutes
 def test_a_kill_at_any_step_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """Killed before and after every named step and at random, with others at work: all that was promised is there."""

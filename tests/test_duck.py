@@ -135,11 +135,12 @@ def _raise(exc: Exception) -> Callable[[Any], Any]:
 
 @pytest.mark.parametrize(
     ("function", "error"),
-    [(_raise(ConnectionError("gone")), BackendUnavailableError), (_raise(KeyError("x")), ModelError),
-     (lambda texts: "nonsense", ModelError), (lambda texts: [1.0, 2.0], ModelError), (lambda texts: [], ModelError)],
+    [(_raise(ConnectionError("gone")), BackendUnavailableError), (_raise(KeyError("x")), BackendUnavailableError),
+     (_raise(ModelError("ours")), ModelError), (lambda texts: "nonsense", ModelError),
+     (lambda texts: [1.0, 2.0], ModelError), (lambda texts: [], ModelError)],
 )  # fmt: skip
 def test_failing_functions_are_translated(function: Callable[[Any], Any], error: type[Exception]) -> None:
-    """A function that raises, or returns no list of vectors, is an error of siltstone's tree."""
+    """A function that raises does not answer, whatever it raises; one that returns no list of vectors is wrong."""
     embedder = embedder_of(function)
     with pytest.raises(error):
         embedder.embed_query("x")

@@ -45,7 +45,7 @@ def test_patterns_with_commas_are_a_json_list() -> None:
     assert settings({"SILTSTONE_SENSITIVE": json.dumps(["card", "a{1,3}"])}).sensitive == ["card", "a{1,3}"]
 
 
-WORDS = {"over_budget", "on_sensitive"}
+WORDS = {"over_budget", "on_sensitive", "replica", "short_term_down", "short_term_prefix", "vector_store_down"}
 """Settings that are judged where the store is opened."""
 
 

@@ -100,6 +100,7 @@ def erase_until(folder: Path, step: int) -> None:
     store.remove("u", [], transcripts=[Refusal("s", id="m2", text="second")], everything=True)
 
 
+@pytest.mark.slow
 def test_a_killed_removal_of_a_user_lets_nothing_back_in(tmp_path: Path) -> None:
     """Killed at any step, what was forgotten is refused by a store that was open all along, and by the next opening."""
     outcomes = set()

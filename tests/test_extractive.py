@@ -37,6 +37,29 @@ CHINESE = [
     ("user", "好的谢谢。面试完我就请年假，六月带我妈去青岛看海，她还没看过海呢。"),
 ]
 
+NAMES = [
+    "Ada",
+    "Bea",
+    "Cleo",
+    "Dora",
+    "Elsa",
+    "Fay",
+    "Gwen",
+    "Hope",
+    "Ines",
+    "Jane",
+    "Kira",
+    "Lena",
+    "Mona",
+    "Nora",
+    "Olga",
+    "Pia",
+    "Rita",
+    "Sara",
+    "Tina",
+    "Uma",
+]
+
 
 def talk(lines: list[tuple[str, str]]) -> list[Message]:
     """Return the lines as messages with the ids m0, m1 …"""
@@ -46,6 +69,19 @@ def talk(lines: list[tuple[str, str]]) -> list[Message]:
 def digest(lines: list[tuple[str, str]], **options: object) -> Digest:
     """Return the digest of some lines by the summarizer without an embedder."""
     return ExtractiveSummarizer().summarize(talk(lines), **options)  # type: ignore[arg-type]
+
+
+def test_what_is_beside_the_point_goes_first_where_much_is_stated() -> None:
+    """Of a long conversation of statements alone, each is kept, without what hangs on its end."""
+    lines = [("user", f"My friend {name} is {age} and deeply fond of opera.") for age, name in enumerate(NAMES, 31)]
+    lines += [("assistant", "Thank you for telling me about your friends and their taste in music. " * 2)] * 20
+    found = digest(lines)
+    texts = [item.text for item in found.facts if item.attribute == "age"]
+    assert len(texts) == len(NAMES)
+    assert all("opera" not in text for text in texts)
+    assert found.summary
+    few = [item.text for item in digest(lines[:3]).facts if item.attribute == "age"]
+    assert all("opera" in text for text in few)
 
 
 def test_it_is_a_summarizer() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from hashlib import blake2b
 from pathlib import Path
@@ -10,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from siltstone import InvalidInputError, Message, NotFoundError, TieredMemory
-from siltstone.protocols import Put
-from siltstone.records import Record
+from siltstone import InvalidInputError, Message, NotFoundError, Settings, TieredMemory
+from siltstone.lifecycle.forget import meant
+from siltstone.protocols import Put, Stored, Where
+from siltstone.records import ForgetReport, Record
+from siltstone.stores import cascade
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
 from siltstone.stores.table.plan import Refusals
-from siltstone.testing import HashEmbedder, WordCounter
+from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 
 CANARY = "heliotrope-蓝鹊"
 MAY = datetime(2026, 5, 8, tzinfo=timezone.utc)
@@ -43,6 +47,34 @@ def test_a_forgotten_message_is_in_no_file_and_no_search(tmp_path: Path) -> None
     with TieredMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         assert [m.id for m in memory.messages("s")] == [other]
         assert files_with(folder, CANARY) == []
+
+
+def test_a_condition_without_its_name_is_refused(tmp_path: Path) -> None:
+    """Whether ``"monday"`` is an id or a session nobody can know: the error says how to write it, and nothing goes."""
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder()) as memory:
+        (id,) = memory.add([("user", "I keep bees.")], session_id="monday")
+        with pytest.raises(InvalidInputError, match=r"forget\(ids='…'\).*nothing was forgotten"):
+            memory.forget(id)  # type: ignore[arg-type]
+        assert memory.stats().messages == 1
+        assert memory.forget(ids=id).messages == (id,)
+
+
+def test_the_worker_makes_anew_what_rested_only_in_part_on_the_forgotten(tmp_path: Path) -> None:
+    """Where a worker runs, nobody has to call ``consolidate`` to close the gap that a forgotten message leaves."""
+    clock = FrozenClock(MAY)
+    talk = [(role, f"{role} sentence {n}, {'and so on, ' * 20}.") for n in range(4) for role in ("user", "assistant")]
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), clock=clock) as memory:
+        ids = memory.add(talk, session_id="s")
+        clock.advance(days=1)
+        memory.consolidate()
+        (summary,) = memory.records(kinds="summary")
+    settings = Settings(worker=True, worker_pause=0.0)
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), clock=clock, settings=settings) as memory:
+        assert summary.id in memory.forget(ids=ids[2]).partial
+        deadline = time.monotonic() + 60
+        while not (made := list(memory.records(kinds="summary"))) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [record.source_ids for record in made] == [(*ids[:2], *ids[3:])]
 
 
 def test_what_rests_on_it_goes_along(tmp_path: Path) -> None:
@@ -73,6 +105,13 @@ class Late:
         if late is not None:
             late()
         return super().remove(user_id, ids, **options)  # type: ignore[misc]
+
+    def forget(self, user_id: str, ids: Sequence[str], **options: Any) -> ForgetReport:
+        """Let the other writer write, then forget."""
+        late, self.late = self.late, None
+        if late is not None:
+            late()
+        return super().forget(user_id, ids, **options)  # type: ignore[misc]
 
 
 class LateRam(Late, RamStore):
@@ -185,6 +224,24 @@ def test_a_forgotten_message_without_text_is_known_by_its_calls(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
+    "said", [{"tool_calls": [{"id": "c", "name": "book", "args": {"who": CANARY}}]}, {"any": {"picture": CANARY}}]
+)
+def test_what_frameworks_note_on_a_message_does_not_bring_it_back(tmp_path: Path, said: dict[str, Any]) -> None:
+    """Ids and usage that are new each time a front end sends a message without text make no other message of it."""
+
+    def sent(time: int) -> Message:
+        noted = {"id": f"run-{time}", "response_metadata": {"n": time}, "usage_metadata": {"n": time}}
+        return Message("assistant", "", metadata={**said, "any": {**said.get("any", {}), **noted}})
+
+    with TieredMemory.open(tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([sent(1)], session_id="s")
+        memory.forget(session_id="s")
+        memory.add([sent(2)], session_id="s")
+        assert memory.messages("s") == []
+    assert files_with(tmp_path, CANARY) == []
+
+
+@pytest.mark.parametrize(
     "variant",
     ["Call me on 123.", "“call me  on 123”", "Call me on 123\u200b!", "'Call me' on 123…", "（call me ｏｎ 123）"],
 )
@@ -208,10 +265,14 @@ def test_another_text_than_the_forgotten_one_is_stored(gone: str, other: str) ->
 
 
 def test_a_text_that_an_earlier_release_refused_stays_refused() -> None:
-    """Up to now a store kept the hash of a text with its marks; it is still recognised."""
+    """Up to now a store kept hashes of a text with its marks, and of all metadata; they are still recognised."""
     secret = b"0123456789abcdef"
     hashed = blake2b("\0".join(("text", "s", "call me, please!")).encode(), key=secret, digest_size=12).hexdigest()
     put = Put(message=Message("user", "Call me,  please!", id="m", session_id="s"))
+    assert Refusals(secret).refuses({hashed}, put, new=True)
+    metadata = '{"any":{"id":"1"},"picture":"x"}'
+    hashed = blake2b("\0".join(("parts", "s", metadata)).encode(), key=secret, digest_size=12).hexdigest()
+    put = Put(message=Message("user", "", id="m", session_id="s", metadata={"picture": "x", "any": {"id": "1"}}))
     assert Refusals(secret).refuses({hashed}, put, new=True)
 
 
@@ -262,6 +323,75 @@ def test_no_condition_is_an_error(tmp_path: Path) -> None:
         assert memory.stats().messages == 1
 
 
+class Counting(RamStore):
+    """Counts what is asked of it."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        super().__init__()
+        self.asked: Counter[str] = Counter()
+
+    def items(self, user_id: str) -> Iterator[tuple[Stored, ...]]:
+        """Count, and answer."""
+        self.asked["items"] += 1
+        return super().items(user_id)
+
+    def fetch(self, user_id: str, ids: Sequence[str]) -> list[Stored | None]:
+        """Count, and answer."""
+        self.asked["fetch"] += 1
+        return super().fetch(user_id, ids)
+
+    def dependents(self, user_id: str, ids: Sequence[str]) -> list[Record]:
+        """Count, and answer."""
+        self.asked["dependents"] += 1
+        return super().dependents(user_id, ids)
+
+    def scan(self, user_id: str, where: Where) -> Iterator[Record]:
+        """Count, and answer."""
+        self.asked["scan"] += 1
+        return super().scan(user_id, where)
+
+
+def rich(memory: TieredMemory) -> None:
+    """Say, update, remember and digest something of every kind."""
+    memory.add([("system", "Be kind."), ("user", "I live in Shenzhen."), ("user", "I play the cello.")], session_id="s")
+    memory.add([Message("user", "I like tea.", id="m"), ("assistant", "Noted.")], session_id="t")
+    memory.add([Message("assistant", "", metadata={"tool_calls": [{"id": "c"}]})], session_id="t")
+    memory.add([Message("user", "I like coffee.", id="m")], session_id="t", on_conflict="update")
+    fact = memory.remember("Likes hot drinks.", source_ids=["m"])
+    memory.remember("Likes cups.", kind="insight", source_ids=[fact])
+    memory.consolidate()
+
+
+@pytest.mark.parametrize("location", [":memory:", "store", "sqlite:///store.db"])
+def test_everything_goes_as_a_plan_of_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str) -> None:
+    """What is reported and refused when all goes is what a plan of all of it says, and what a dry run shows."""
+    monkeypatch.chdir(tmp_path)
+    with TieredMemory.open(location, embedder=HashEmbedder(), settings=Settings(span_turns=2)) as memory:
+        rich(memory)
+        store = memory._open_engine().store
+        planned = cascade.plan(store, "default", meant(store, "default", None, Where()), named=False)
+        going = cascade.whole(store, "default")
+        assert set(map(repr, going.refusals)) == set(map(repr, planned.refusals))
+        shown, report = memory.forget(everything=True, dry_run=True), memory.forget(everything=True)
+        for name in ("messages", "records", "derived", "partial"):
+            assert sorted(getattr(report, name)) == sorted(getattr(shown, name))
+        assert len(report.records) > 6
+        assert memory.stats().records == 0
+        memory.add([Message("user", "I like tea.", id="m"), ("user", "I play the cello.")], session_id="s")
+        assert [message.content for message in memory.messages("s")] == ["I like tea."]
+
+
+def test_everything_is_read_once_and_nothing_looked_for() -> None:
+    """Where all goes, no cascade is planned: the store is asked once for what there is."""
+    store = Counting()
+    with TieredMemory.open(store, embedder=HashEmbedder(), settings=Settings(span_turns=2)) as memory:
+        rich(memory)
+        store.asked.clear()
+        memory.forget(everything=True)
+        assert store.asked == {"items": 1}
+
+
 def test_everything_means_one_user(tmp_path: Path) -> None:
     """Forgetting everything of one user leaves the others whole."""
     with TieredMemory.open(
@@ -301,3 +431,12 @@ def test_a_job_goes_along_unnamed(tmp_path: Path) -> None:
         assert files_with(folder, CANARY) == []
         with pytest.raises(InvalidInputError):
             memory.records(kinds="job")
+
+
+def test_ids_that_are_no_text_are_refused_before_anything_goes(tmp_path: Path) -> None:
+    """A lone surrogate among the ids is an error that says so, and what is meant beside it stays."""
+    with TieredMemory.open(tmp_path, embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        (id,) = memory.add([("user", "alpha")], session_id="s")
+        with pytest.raises(InvalidInputError, match="lone surrogate"):
+            memory.forget(ids=["\ud83d", id])
+        assert [message.content for message in memory.messages("s")] == ["alpha"]

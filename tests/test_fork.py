@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+import siltstone
 from siltstone import TieredMemory
-from siltstone.forks import ForkSafeLock
+from siltstone.forks import ForkSafeLock, cached
 from siltstone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder()
@@ -116,6 +117,40 @@ def test_a_child_asks_while_other_threads_ask(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert codes == {0}
+
+
+def test_a_child_computes_what_another_thread_was_amid() -> None:
+    """A property that is computed once keeps no child waiting for a thread that it does not have."""
+    amid, onward = threading.Event(), threading.Event()
+    parent = os.getpid()
+
+    class Thing:
+        @cached
+        def slow(self) -> int:
+            """Take its time in the parent."""
+            amid.set()
+            if os.getpid() == parent:
+                onward.wait()
+            return 7
+
+    thing = Thing()
+    thread = threading.Thread(target=lambda: thing.slow)
+    thread.start()
+    amid.wait()
+    code = in_a_child(lambda: thing.slow)
+    onward.set()
+    thread.join()
+    assert code == 0
+    assert thing.slow == 7
+    assert vars(thing) == {"slow": 7}
+    assert Thing.slow.__doc__ == "Take its time in the parent."
+
+
+def test_no_module_has_properties_that_a_fork_may_leave_locked() -> None:
+    """Where threads and forks meet, ``functools.cached_property`` is not used: until Python 3.12 it holds a lock."""
+    core = Path(siltstone.__file__).parent
+    users = {path.name for path in core.rglob("*.py") if "import cached_property" in path.read_text("utf-8")}
+    assert users <= {"source.py"}  # of one import, which is one thread's
 
 
 def test_a_guard_is_free_in_the_child(tmp_path: Path) -> None:

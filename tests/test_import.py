@@ -58,6 +58,25 @@ def test_using_a_memory_loads_no_framework() -> None:
     assert _loaded(code) <= {"numpy", "faiss"}
 
 
+def test_a_search_does_not_load_what_makes_digests() -> None:
+    """The rules of two languages take half a second to load: the first digest does that, not an open or a search."""
+    code = (
+        "import sys\n"
+        "from siltstone import TieredMemory\n"
+        "from siltstone.testing import HashEmbedder, WordCounter\n"
+        "with TieredMemory.open(':memory:', embedder=HashEmbedder(), token_counter=WordCounter()) as memory:\n"
+        "    memory.add([('user', 'I moved to Lisbon.')], session_id='may')\n"
+        "    memory.context('Where do I live?')\n"
+        "    memory.stats()\n"
+        "    print('siltstone.condenser' in sys.modules, 'siltstone.compress.extractive' in sys.modules)\n"
+        "    memory.consolidate()\n"
+        "    print('siltstone.compress.extractive' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["False", "False", "True"]
+
+
 def test_the_command_line_starts_light() -> None:
     """Building the command line loads Typer alone, so that ``siltstone --help`` is quick."""
     assert _loaded("import siltstone.cli") <= {"typer"}

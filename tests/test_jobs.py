@@ -352,6 +352,26 @@ def test_the_worker_compresses_while_the_talk_goes_on(opened: Callable[..., Tier
     assert "Alice lives in Lisbon" in facts(memory)
 
 
+@pytest.mark.parametrize("stands_in", [False, True], ids=["nobody", "the extractive one"])
+def test_the_worker_tries_again_until_the_model_works(tmp_path: Path, stands_in: bool) -> None:
+    """After each failure, whose pauses grow, without another write; also where a digest was made without the model."""
+    done = threading.Event()
+
+    def works(messages: Sequence[Message]) -> str:
+        done.set()
+        return ANSWER
+
+    model = ScriptedChatModel([BackendUnavailableError("down")] * 3 + [works])
+    with TieredMemory.open(
+        tmp_path / "m",
+        embedder=HashEmbedder(),
+        summarizer=LLMSummarizer(model, fallback=ExtractiveSummarizer() if stands_in else None),
+        settings=Settings(span_turns=4, worker=True, worker_pause=0.0, retry_wait=0.05),
+    ) as memory:
+        memory.add(SAID, session_id="s")
+        assert done.wait(60)
+
+
 def test_the_worker_stops_with_the_memory(opened: Callable[..., TieredMemory]) -> None:
     """Closing waits for the run under way for a bounded time, and leaves what is not done to the next opening."""
     entered, go = threading.Event(), threading.Event()

@@ -203,6 +203,119 @@ def test_words_are_found_while_the_embedder_is_down(tmp_path: Path, caplog: pyte
         assert "BackendUnavailableError" in (memory.stats().last_error or "")
 
 
+class APIConnectionError(Exception):
+    """What another library raises: it has no root that siltstone knows."""
+
+
+class Service:
+    """A service of vectors, each call of which raises while it is ``down``."""
+
+    down = False
+
+    def rows(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return vectors as lists."""
+        if self.down:
+            raise APIConnectionError("Connection error.")
+        return HashEmbedder().embed_documents(texts).tolist()  # type: ignore[no-any-return]
+
+
+class LangChainLike(Service):
+    """What a LangChain embedding looks like from outside."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return vectors."""
+        return self.rows(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return one vector."""
+        return self.rows([text])[0]
+
+
+class LlamaIndexLike(Service):
+    """What a LlamaIndex embedding looks like from outside."""
+
+    def get_text_embedding_batch(self, texts: list[str]) -> list[list[float]]:
+        """Return vectors."""
+        return self.rows(texts)
+
+    def get_query_embedding(self, query: str) -> list[float]:
+        """Return one vector."""
+        return self.rows([query])[0]
+
+
+class Function(Service):
+    """A function of the user's own."""
+
+    def __call__(self, texts: list[str]) -> list[list[float]]:
+        """Return vectors."""
+        return self.rows(texts)
+
+
+class Squeamish(HashEmbedder):
+    """An embedder that works, but for texts with a certain word."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Refuse what holds the word."""
+        if any("poison" in text for text in texts):
+            raise RuntimeError("this text I cannot take")
+        return super().embed_documents(texts)
+
+
+def test_a_text_that_is_refused_holds_up_no_other(tmp_path: Path) -> None:
+    """What an embedder that works never takes stays stored and found by its words; all others get their vectors."""
+    with TieredMemory.open(tmp_path, embedder=Squeamish(), settings=QUICK, token_counter=WordCounter()) as memory:
+        memory.add([("user", f"{'poison' if n in (0, 5) else 'honey'} number {n}") for n in range(12)], session_id="s")
+        with pytest.raises(BackendUnavailableError, match="refuses 2 texts"):
+            memory.flush(timeout=30)
+        assert memory.stats().pending_vectors == 2
+        assert "refuses 2 texts" in (memory.stats().last_error or "")
+        memory.add([("user", "honey for tea")], session_id="s")
+        with suppress(BackendUnavailableError):
+            memory.flush(timeout=30)
+        assert memory.stats().pending_vectors == 2
+        (best, *_) = memory.search("honey tea")
+        assert "dense" in best.why  # questions are still put to it
+        assert [hit.record.text for hit in memory.search("poison", top_k=2)] == ["poison number 0", "poison number 5"]
+
+
+class OwnEmbedder(Service, HashEmbedder):
+    """An embedder of the user's own, which raises what it likes."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return vectors."""
+        return np.asarray(self.rows(texts), np.float32)
+
+    def embed_query(self, text: str) -> Floats:
+        """Return one vector."""
+        return self.embed_documents([text])[0]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("used_before", [True, False])
+@pytest.mark.parametrize("kind", [LangChainLike, LlamaIndexLike, Function, OwnEmbedder])
+def test_an_outage_of_any_embedder_costs_no_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: type[Service], used_before: bool
+) -> None:
+    """Whatever a framework's embedder raises, texts reach the disk, are found by words, and get vectors later."""
+    embedder = kind()
+    with TieredMemory.open(tmp_path, embedder=embedder, settings=QUICK, token_counter=WordCounter()) as memory:
+        if used_before:
+            memory.add([("user", "warm up")], session_id="s")
+            memory.flush()
+        embedder.down = True
+        with caplog.at_level(logging.WARNING, "siltstone"):
+            memory.add([("user", "I keep bees.")], session_id="s")
+            assert memory.search("bees")[0].record.text == "I keep bees."
+            assert "bees" in memory.context("What do I do with bees?", max_tokens=200).text
+        assert sum("embedder failed" in record.message for record in caplog.records) == 1
+        assert "APIConnectionError" in (memory.stats().last_error or "")
+    embedder.down = False
+    with TieredMemory.open(tmp_path, embedder=embedder, settings=QUICK, token_counter=WordCounter()) as memory:
+        assert memory.messages("s")[-1].content == "I keep bees."
+        memory.flush()
+        assert memory.stats().pending_vectors == 0
+        assert memory.stats().last_error is None
+
+
 def test_a_store_moved_behind_an_open_memory_is_noticed(tmp_path: Path) -> None:
     """A memory opened before the store was moved to another embedder mixes nothing in."""
     with TieredMemory.open(tmp_path, embedder=HashEmbedder(name="A"), token_counter=WordCounter()) as memory:

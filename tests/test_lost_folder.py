@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from items import said
+from plain_and_encrypted import KEY, needs_encryption, plain_and_encrypted
 from siltstone.protocols import Refusal
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import verify
@@ -15,8 +16,6 @@ from siltstone.upkeep import verify
 
 def opened(folder: Path, key: bytes | None) -> FolderStore:
     """Open a store, encrypted where there is a key."""
-    if key is not None:
-        pytest.importorskip("cryptography")
     return FolderStore(folder, key=key, durability="os")
 
 
@@ -38,7 +37,7 @@ def told_again(folder: Path, key: bytes | None) -> list[str]:
     return contents
 
 
-@pytest.mark.parametrize("key", [None, b"k" * 32])
+@plain_and_encrypted
 @pytest.mark.parametrize("repair", [False, True])
 def test_what_was_forgotten_stays_refused_without_its_folder(tmp_path: Path, key: bytes | None, repair: bool) -> None:
     """A transcript that was forgotten is refused by the folder made anew; what others forgot is not."""
@@ -66,15 +65,15 @@ def test_a_store_that_is_open_reads_on_in_the_audit(tmp_path: Path) -> None:
         assert store.commit("w", [said("m", text, user="w")]).skipped
 
 
+@needs_encryption
 def test_a_folder_that_a_repair_removes_leaves_what_it_refused(tmp_path: Path) -> None:
     """An erased user's folder put back is removed by a repair; what they forgot before is refused all the same."""
-    key = b"k" * 32
-    forgetful(tmp_path / "store", key)
+    forgetful(tmp_path / "store", KEY)
     shutil.copytree(tmp_path / "store" / "users", tmp_path / "copy")
-    store = opened(tmp_path / "store", key)
+    store = opened(tmp_path / "store", KEY)
     store.remove("u", [], everything=True)
     store.close()
     shutil.rmtree(tmp_path / "store" / "users")
     shutil.copytree(tmp_path / "copy", tmp_path / "store" / "users")
-    verify(tmp_path / "store", repair=True, key=key)
-    assert told_again(tmp_path / "store", key) == ["cashews", "new"]
+    verify(tmp_path / "store", repair=True, key=KEY)
+    assert told_again(tmp_path / "store", KEY) == ["cashews", "new"]

@@ -12,6 +12,7 @@ import pytest
 from items import known, said
 from siltstone.errors import BackendUnavailableError, ReadOnlyError, StoreVersionError
 from siltstone.protocols import Where
+from siltstone.stores.encryption.cipher import Keys
 from siltstone.stores.files import disk, storefile
 from siltstone.stores.files.frames import Frame, frame, scan
 from siltstone.stores.folder import FolderStore
@@ -27,7 +28,7 @@ def documents(root: str) -> Iterable[str]:
     return sorted(str(path.relative_to(root)) for path in Path(root).glob("users/*/*/docs.*.jsonl"))
 
 
-def rename_words(root: str) -> None:
+def rename_words(root: str, keys: Keys) -> None:
     """Change a word in every document, in place and in small writes: nothing is safe but the copy."""
     for path in documents(root):
         file = disk.File(f"{root}/{path}", write=True)
@@ -99,6 +100,8 @@ def test_steps_are_taken_in_order_and_once(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and OLD.encode() in path.read_bytes()]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1_200)  # some 160 kills; a busy machine takes many minutes
 def test_a_migration_that_was_killed_is_finished_by_the_next_opening(tmp_path: Path) -> None:
     """Killed before or after any change on disk, the next opening for writing brings the new state, whole."""
     old_store(tmp_path / "old", rows=2)
@@ -124,8 +127,8 @@ def test_a_migration_that_was_killed_is_finished_by_the_next_opening(tmp_path: P
 def test_a_step_that_fails_leaves_the_old_store(tmp_path: Path) -> None:
     """A full disk in the middle of a step: every file is as it was, the copies are gone, and it may be tried again."""
 
-    def fail(root: str) -> None:
-        rename_words(root)
+    def fail(root: str, keys: Keys) -> None:
+        rename_words(root, keys)
         raise BackendUnavailableError("no room left")
 
     old_store(tmp_path)
@@ -141,7 +144,7 @@ def test_a_step_that_fails_leaves_the_old_store(tmp_path: Path) -> None:
 def test_an_older_format_is_read_without_writing_where_it_can_be(tmp_path: Path) -> None:
     """Read-only, a format that this release understands is read as it is; another one says what to do."""
     old_store(tmp_path)
-    with pytest.raises(StoreVersionError, match="open it once without read_only=True"):
+    with pytest.raises(StoreVersionError, match="open it once without read_only=True, as siltstone consolidate"):
         up(tmp_path, writable=False)
     storefile.replace(str(tmp_path), {**storefile.document(str(tmp_path)), "format": 1})
     assert len(texts(tmp_path)) == 6

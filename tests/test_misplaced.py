@@ -9,18 +9,15 @@ from pathlib import Path
 import pytest
 
 from items import asked, said
+from plain_and_encrypted import plain_and_encrypted
 from siltstone.errors import StoreCorruptedError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import verify
 
-KEYS = [None, bytes(32)]
-
 
 def filled(folder: Path, key: bytes | None) -> tuple[Path, Path]:
     """Write a store of alice and bob, with caches; return their folders."""
-    if key is not None:
-        pytest.importorskip("cryptography")
     store = FolderStore(folder, key=key)
     for user in ("alice", "bob"):
         store.commit(user, [said(f"{user}{n}", f"secret {n} of {user}", user=user, seed=n) for n in range(300)])
@@ -53,7 +50,7 @@ def refuses(store: FolderStore, user: str) -> None:
 
 
 @pytest.mark.parametrize("read_at", ["before", "after"])
-@pytest.mark.parametrize("key", KEYS)
+@plain_and_encrypted
 def test_exchanged_folders_are_an_error_for_both(tmp_path: Path, key: bytes | None, read_at: str) -> None:
     """Neither user reads, writes or erases the other's, whether or not the store was open; put back, all is well."""
     alice, bob = filled(tmp_path, key)
@@ -78,7 +75,7 @@ def test_exchanged_folders_are_an_error_for_both(tmp_path: Path, key: bytes | No
     assert [len(FolderStore(tmp_path, key=key).messages(user, "s")) for user in ("alice", "bob")] == [300, 300]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@plain_and_encrypted
 def test_a_copy_in_the_place_of_another_leaves_its_owner_alone(tmp_path: Path, key: bytes | None) -> None:
     """Bob's folder copied over alice's is an error for alice, whatever she does; bob goes on, listed once."""
     alice, bob = filled(tmp_path, key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,15 @@ def test_unknown_names_are_attribute_errors(adapter: str) -> None:
         module.Memory  # noqa: B018 - the access is the test
 
 
+def test_llamahub_lists_the_classes_that_there_are() -> None:
+    """``[tool.llamahub]`` names the package and each of its classes."""
+    tomllib = pytest.importorskip("tomllib", reason="this Python reads no TOML")
+    project = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+    listed = tomllib.loads(project)["tool"]["llamahub"]
+    package = __import__(listed["import_path"])
+    assert list(listed["class_authors"]) == [name for name in package.__all__ if name[0].isupper()]
+
+
 def test_an_encrypted_store_needs_an_extra_and_a_plain_one_does_not() -> None:
     """Without ``cryptography`` a key is refused with the line to paste, before a store is made; plain stores work."""
     program = textwrap.dedent(
@@ -102,3 +112,34 @@ def test_an_encrypted_store_needs_an_extra_and_a_plain_one_does_not() -> None:
     told, made = run(program).splitlines()
     assert told.endswith('pip install "siltstone[encryption]"')
     assert made == "False"
+
+
+@pytest.mark.parametrize("option", ["embedder", "reranker"])
+def test_a_named_model_whose_package_is_missing_is_refused_at_opening(tmp_path: Path, option: str) -> None:
+    """No store is made for a model that could not embed the first message, and finding out imports nothing."""
+    program = textwrap.dedent(
+        f"""
+        import os, sys
+
+        class Without:
+            def __init__(self, finder):
+                self.finder = finder
+
+            def find_spec(self, name, path=None, target=None):
+                return None if name == "sentence_transformers" else self.finder.find_spec(name, path, target)
+
+        from siltstone import MissingDependencyError, TieredMemory
+        from siltstone.testing import HashEmbedder
+
+        models = {{"embedder": HashEmbedder(), {option!r}: "sentence-transformers:bge-m3"}}
+        sys.meta_path[:] = map(Without, sys.meta_path)
+        try:
+            TieredMemory.open({str(tmp_path / "m")!r}, **models)
+        except MissingDependencyError as exc:
+            print(exc)
+        print("torch" in sys.modules or os.path.exists({str(tmp_path / "m")!r}))
+        """
+    )
+    told, done = run(program).splitlines()
+    assert told.endswith('pip install "siltstone[sentence-transformers]"')
+    assert done == "False"

@@ -11,6 +11,7 @@ import pytest
 
 from crash.steps import watch
 from items import said
+from plain_and_encrypted import plain_and_encrypted
 from siltstone.errors import BackendUnavailableError
 from siltstone.protocols import Refusal, Where
 from siltstone.stores.folder import FolderStore
@@ -108,11 +109,9 @@ def test_a_backup_and_a_repair_go_on_beside_a_removal_that_cannot_end(unfinished
     assert list((unfinished / "unfinished").iterdir()) == []
 
 
-@pytest.mark.parametrize("key", [None, bytes(32)])
+@plain_and_encrypted
 def test_everything_can_be_forgotten_on_a_full_disk(tmp_path: Path, key: bytes | None) -> None:
     """Erasing needs no room but what it frees: files, words, and what is refused stays refused."""
-    if key is not None:
-        pytest.importorskip("cryptography")
     store = FolderStore(tmp_path, key=key)
     puts = [said(f"a{n}", f"heliotrope {n} " + "word " * 60) for n in range(90)]
     store.commit("u", puts)

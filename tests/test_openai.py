@@ -15,7 +15,7 @@ import pytest
 
 from scripted_server import Answer, Asked, ScriptedServer
 from siltstone.errors import BackendUnavailableError, ConfigurationError, ModelError
-from siltstone.models.http import Endpoint
+from siltstone.models.http import Endpoint, UnreachableError
 from siltstone.models.openai import FORMS, OpenAIChatModel, OpenAIEmbedder
 from siltstone.records import Message
 
@@ -365,6 +365,19 @@ def test_local_servers_are_reached_without_a_proxy(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     with ScriptedServer([says("yes")]) as server:
         assert chat(server).complete(ASK) == "yes"
+
+
+def test_a_server_that_was_never_there_is_given_up_soon(caplog: pytest.LogCaptureFixture) -> None:
+    """A wrong address is not waited for as a server is that has answered; the next attempt is logged, and no words."""
+    with ScriptedServer([Answer({})]) as server:
+        options: dict[str, Any] = {"deadline": 1.5, "backoff": 0.1, "unreached": 0.5}
+        known, new = Endpoint(server.url, **options), Endpoint(server.url, **options)
+        known.post("/x", {"said": "heliotrope"})
+    for endpoint, allowed in ((new, "0.5 s"), (known, "1.5 s")):
+        with caplog.at_level("INFO"), pytest.raises(UnreachableError, match=f"{allowed} allowed"):
+            endpoint.post("/x", {"said": "heliotrope"})
+    assert f"{server.url}/v1 does not answer (ConnectError): attempt 2 is made in" in caplog.text
+    assert "heliotrope" not in caplog.text
 
 
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://user:secret@host", "http://", "http://host:port:secret"])

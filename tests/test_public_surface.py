@@ -14,6 +14,7 @@ from siltstone import TieredMemory, errors, protocols, records, testing
 
 VERBS = (
     "add",
+    "replace_session",
     "remember",
     "search",
     "context",

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,17 +20,19 @@ from siltstone import (
     ModelError,
     NotFoundError,
     ReadOnlyError,
+    Record,
     Settings,
     TieredMemory,
 )
 from siltstone.cli import main
-from siltstone.protocols import Summarizer
+from siltstone.protocols import Put, Summarizer
 from siltstone.quality import Judgement, audit, take_verdicts, write_report
 from siltstone.quality.drawing import draw
 from siltstone.quality.judge import read
 from siltstone.quality.page.assets import SCRIPT, STYLE, policy
 from siltstone.quality.page.document import render
 from siltstone.quality.page.marking import shared, unsaid
+from siltstone.quality.values import text_mark
 from siltstone.records import Digest, DigestItem
 from siltstone.testing import FrozenClock, HashEmbedder, ScriptedChatModel, WordCounter
 
@@ -212,6 +215,74 @@ def test_verdicts_empty_the_queue_and_mark_what_is_wrong(opened: Open, tmp_path:
     assert not any("wrong" in record.flags for record in memory.records())
     memory.close()
     assert opened().stats().reviews == 0
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["wrong first", "wrong last"])
+def test_of_contradicting_verdicts_wrong_counts_and_is_reported(opened: Open, tmp_path: Path, order: int) -> None:
+    """What was said twice belongs to two digests: ticked wrong in one of them and right in the other, it is wrong."""
+    memory = opened()
+    tell(memory, ENGLISH, "a")
+    tell(memory, ENGLISH, "b")
+    drawn = audit(memory, sample=1.0)
+    shown = [(digest.id, entry.record) for digest in drawn.digests for entry in digest.entries]
+    twice = next(record for _, record in shown if record.support > 1)
+    rows = [
+        {"digest": digest, "item": record.id, "mark": text_mark(record.text), "verdict": verdict}
+        for (digest, record), verdict in zip(
+            [one for one in shown if one[1].id == twice.id], ["wrong", "right"][::order], strict=True
+        )
+    ]
+    file = tmp_path / "v.json"
+    saved = {"format": "siltstone-verdicts", "version": 1, "user_id": memory.user_id, "verdicts": rows}
+    file.write_text(json.dumps(saved), encoding="utf-8")
+
+    report = take_verdicts(memory, file)
+
+    assert (report.wrong, report.right, report.contradicted) == ((twice.id,), (), (twice.id,))
+    assert [record.id for record in memory.records() if "wrong" in record.flags] == [twice.id]
+    assert {entry.verdict for entry in audit(memory, sample=1.0).entries if entry.record.id == twice.id} == {"wrong"}
+    assert take_verdicts(memory, file) == report
+
+
+def test_what_is_wrong_is_told_in_no_context(opened: Open, tmp_path: Path) -> None:
+    """It is found by a search, flagged, and counted where it is left out; judged right again, it is told again."""
+    memory = opened(summarizer=Inventing())
+    tell(memory, ENGLISH)
+    question = "What does the user collect?"
+    assert "antique" in memory.context(question).text
+    take_verdicts(memory, save(tmp_path / "v.json", memory, wrong_if_invented))
+    told = memory.context(question)
+    assert "antique" not in told.text
+    assert "Lisbon" in told.text
+    assert told.omitted["wrong"] == 1
+    assert any("antique" in hit.record.text and "wrong" in hit.record.flags for hit in memory.search(question))
+    take_verdicts(memory, save(tmp_path / "v.json", memory, lambda text: "right"))
+    assert "antique" in memory.context(question).text
+
+
+def test_a_summary_that_rests_on_a_wrong_one_gives_way_to_its_other_parts() -> None:
+    """What was made of something wrong may tell it as well: in a context stand the parts that are right."""
+    day = datetime(2024, 5, 8, tzinfo=timezone.utc)
+
+    def summary(id: str, *sources: str, level: int = 0, flags: tuple[str, ...] = ()) -> Put:
+        return Put(
+            Record(
+                id=id, text=f"what {id} tells", kind="summary", level=level, user_id="default", session_id="s",
+                source_ids=sources, created_at=day, stored_at=day, made_by="m", flags=flags,
+            )
+        )  # fmt: skip
+
+    with TieredMemory.open(":memory:", embedder=HashEmbedder(), clock=FrozenClock(day)) as memory:
+        puts = [
+            summary("one", "m1", flags=("wrong",)),
+            summary("two", "m2"),
+            summary("both", "one", "two", level=1),
+            summary("week", "both", level=2),
+        ]
+        memory.handle.store.commit("default", puts)  # type: ignore[attr-defined]
+        text = memory.context(sections=["summary"]).text
+    assert "what two tells" in text
+    assert not any(f"what {id} tells" in text for id in ("one", "both", "week"))
 
 
 def test_a_digest_that_is_half_read_waits(opened: Open, tmp_path: Path) -> None:
@@ -481,6 +552,7 @@ def test_the_command_writes_and_takes_in(
     assert "forget" in out
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert run("--sample", "1")[2] == 1  # the report is there, and nobody can be asked
-    assert run("--sample", "2", "--yes")[2] == 1
+    out, err, code = run("--sample", "2")
+    assert (code, "a share between 0 and 1" in err, "will be replaced" in err) == (1, True, False)
     assert run("--retract")[2] == 2
     assert run("--sample", "1", "--verdicts", str(file))[2] == 2

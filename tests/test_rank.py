@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Where
-from siltstone.recall.arm import DEPTH, Arm
+from siltstone.recall.arm import DEPTH, Arm, z_scores
 from siltstone.recall.lexical import K1, NEAR, B, bm25
 from siltstone.recall.parts import closeness
 from siltstone.recall.question import read_question
@@ -116,13 +116,13 @@ def test_an_arm_that_cannot_tell_rows_apart_is_silent() -> None:
     for scores in (np.zeros(4), np.ones(4), np.full(4, np.nan)):
         for sparse in (True, False):
             arm = Arm(scores, everyone, sparse=sparse)
-            assert arm.z(np.arange(4)).tolist() == [0, 0, 0, 0] or (sparse and scores[0] == 1)
+            assert z_scores([arm], np.arange(4))[0].tolist() == [0, 0, 0, 0] or (sparse and scores[0] == 1)
 
 
 def test_unknown_and_unmatched_rows_count_as_the_least() -> None:
     """A row without a vector is no better than the worst with one; a missing neighbour is neither good nor bad."""
     arm = Arm(np.array([0.9, 0.8, np.nan, 0.1]), np.ones(4, bool), sparse=False)
-    z = arm.z(np.array([0, 1, 2, 3, -1]))
+    z = z_scores([arm], np.array([0, 1, 2, 3, -1]))[0]
     assert z[0] > z[1] > z[3] == z[2]
     assert z[4] == 0
 
@@ -132,7 +132,7 @@ def test_scores_are_judged_against_the_same_depth_at_every_size() -> None:
     strong = np.linspace(1, 2, DEPTH)
     small = Arm(strong, np.ones(DEPTH, bool), sparse=False)
     large = Arm(np.concatenate([strong, np.zeros(1000)]), np.ones(DEPTH + 1000, bool), sparse=False)
-    assert np.allclose(small.z(np.arange(DEPTH)), large.z(np.arange(DEPTH)))
+    assert np.allclose(*(z_scores([arm], np.arange(DEPTH)) for arm in (small, large)))
 
 
 def test_only_eligible_rows_are_judged_against_and_returned() -> None:

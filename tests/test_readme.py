@@ -18,7 +18,7 @@ README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 SHELL = "\n".join(re.findall(r"^```(?:sh|bash|shell)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE))
 EXTRAS = ("langchain", "langchain_core", "langgraph", "llama_index", "sentence_transformers", "onnxruntime")
-VARIABLES = ("OPENAI_API_KEY",)
+VARIABLES = ("CUDA_VISIBLE_DEVICES", "OPENAI_API_KEY")
 
 
 def test_the_readme_opens_with_the_demonstration_and_the_tests() -> None:

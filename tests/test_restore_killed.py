@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from items import said
+from plain_and_encrypted import plain_and_encrypted
 from siltstone.errors import BackendUnavailableError, StoreCorruptedError
 from siltstone.protocols import Refusal
 from siltstone.stores.folder import FolderStore
@@ -16,13 +17,10 @@ from siltstone.upkeep import audit, backup, restore, verify
 from writers import PROCESSES, restore_and_count, restore_until_count, write_and_forget
 
 SECRET = "heliotrope-蓝鹊"
-KEYS = [pytest.param(None, id="plain"), pytest.param(bytes(range(32)), id="encrypted")]
 
 
 def filled(folder: Path, key: bytes | None) -> FolderStore:
     """Return a store of three users, and back it up."""
-    if key is not None:
-        pytest.importorskip("cryptography")
     store = FolderStore(folder, key=key)
     store.commit("u", [said("a", "kept", seed=1), said("b", f"{SECRET} one", seed=2)])
     store.commit("v", [said("c", f"{SECRET} two", user="v", seed=3)])
@@ -62,7 +60,7 @@ def moments(tmp_path: Path, key: bytes | None) -> int:
     return count
 
 
-@pytest.mark.parametrize("key", KEYS)
+@plain_and_encrypted
 def test_whoever_has_the_store_open_loses_nothing_whenever_a_restore_is_killed(
     tmp_path: Path, key: bytes | None
 ) -> None:
@@ -131,7 +129,7 @@ def test_what_a_killed_restore_copied_goes_at_the_next_forget(tmp_path: Path) ->
     assert verify(folder).findings == ()
 
 
-@pytest.mark.parametrize("key", KEYS)
+@plain_and_encrypted
 def test_restores_among_writers_lose_nothing_and_bring_nothing_back(tmp_path: Path, key: bytes | None) -> None:
     """Restored again and again while two processes add and forget: what they did after the last one stands."""
     folder = tmp_path / "store"

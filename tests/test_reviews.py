@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from siltstone import Settings, TieredMemory
+from siltstone.errors import ConfigurationError
 from siltstone.lifecycle.reviews import chosen, reviews
 from siltstone.opening import open_store
 from siltstone.protocols import Store
@@ -94,3 +95,10 @@ def test_forgetting_a_source_takes_its_review(opened: Open, store: Store) -> Non
         memory.forget(ids=["m0"])
         assert [review.source_ids for review in reviews(store, "default")] == [("m1",)]
         assert memory.stats().reviews == 1
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, 5, float("nan")])
+def test_a_share_lies_between_nothing_and_all(share: float) -> None:
+    """What is no share is refused when it is set, not taken for none or all."""
+    with pytest.raises(ConfigurationError, match="between 0 and 1"):
+        Settings(review_share=share)

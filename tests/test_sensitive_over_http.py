@@ -172,6 +172,29 @@ def test_no_byte_of_it_arrives(server: ScriptedServer, tmp_path: Path, clock: Fr
         assert counts[f"{kind}_summaries"] > 0
 
 
+@pytest.mark.parametrize("on_sensitive", ["redact", "local"])
+def test_summaries_made_here_hold_nothing_sensitive(tmp_path: Path, clock: FrozenClock, on_sensitive: str) -> None:
+    """Without any model, too: what is made of messages is redacted, unless the whole text is to stay here."""
+    settings = Settings(embed_wait=5.0, sensitive=["email", "card"], on_sensitive=on_sensitive)  # type: ignore[arg-type]
+    said = f"I'm Alice, write to alice.b@example.com. My card is 4111 1111 1111 1111. {'We sailed on. ' * 60}"
+    with TieredMemory.open(
+        tmp_path / "m", embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock, settings=settings
+    ) as memory:
+        memory.add([("user", said), ("assistant", "Noted.")], session_id="s", created_at="2024-05-01T12:00:00Z")
+        plan = [
+            ("user", "I'm flying to Kyoto on June 3."),
+            ("user", "The Kyoto trip is off, says alice.b@example.com."),
+        ]
+        memory.add(plan, session_id="t", created_at="2024-05-02T12:00:00Z")
+        assert memory.consolidate().count("end") == 1
+        made = [record for record in memory.records() if record.kind != "turn"]
+        found = any(secret in record.text for record in made for secret in ("alice.b@example.com", "4111"))
+        assert made
+        assert found == (on_sensitive == "local")
+        assert memory.messages("s")[0].content == said
+        assert ("redacted_summaries" in memory.stats().sensitive) == (on_sensitive == "redact")
+
+
 def test_the_test_would_see_it(server: ScriptedServer, tmp_path: Path, clock: FrozenClock) -> None:
     """Without rules every secret does arrive: the life above sends them all."""
     settings = Settings(embed_wait=5.0, span_turns=4, reflect=True, judge=True)

@@ -305,6 +305,7 @@ class Life(RuleBasedStateMachine):
             assert self.second("read", WORD) == {id: text for id, (_, text) in self.model.records().items()}
 
 
+@pytest.mark.slow
 def test_a_memory_is_a_dictionary_that_lasts(second: Second) -> None:
     """Every life of a store ends as the model says: some 10,000 steps in the profile ``ci``, 200,000 in ``nightly``."""
     Life.steps = 0

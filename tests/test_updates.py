@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import state_phrasings
 from siltstone import Record, Settings, TieredMemory
 from siltstone.lifecycle.likeness import says_the_same
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
@@ -102,6 +103,27 @@ def test_changed(life: Life, old: str, new: str, attribute: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "attribute"),
+    [
+        ("I'm allergic to peanuts.", "I'm not allergic to peanuts.", "health"),
+        ("I'm allergic to cats.", "I'm no longer allergic to cats.", "health"),
+        ("I'm not allergic to cats.", "I'm allergic to cats.", "health"),
+        ("我对花生过敏。", "我对花生不过敏。", "health"),
+        ("我对花生过敏。", "其实我对花生不过敏了。", "health"),
+        ("我对花生不过敏。", "我对花生过敏。", "health"),
+        ("我有糖尿病。", "我没有糖尿病。", "health"),
+        ("I have a dog.", "I don't have a dog any more.", "pet"),
+    ],
+)
+def test_a_denial_is_no_repetition(life: Life, old: str, new: str, attribute: str) -> None:
+    """Of what there may be many, the denial of one replaces it, and the other way round; both are kept."""
+    life.says(old)
+    life.says(new)
+    said = [*life.all(attribute)]
+    assert [(one.support, one.valid_until is None) for one in said] == [(1, False), (1, True)]
+
+
+@pytest.mark.parametrize(
     ("old", "new", "question", "asked_past"),
     [
         ("I live in Berlin.", "I moved to Lisbon.", "Where do I live?", "Where did I live before?"),
@@ -118,6 +140,93 @@ def test_the_current_one_is_found_first(life: Life, old: str, new: str, question
     assert len(life.memory.search(asked_past, kinds="profile")) == 2
     assert now.text in life.memory.context(session_id="x").text
     assert life.all("home")[0].text not in life.memory.context(session_id="x").text
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        "I turned down a job at Airbus.",
+        "I applied for a job at Airbus in May.",
+        "Airbus offered me a position at their plant last week.",
+        "I almost took a job with Airbus last month.",
+        "I nearly quit my job last week.",
+        "我上周拒绝了空客的工作。",
+        "我上周面试了空客。",
+    ],
+)
+def test_a_job_that_nobody_took_ends_none(life: Life, news: str) -> None:
+    """To apply for work, to be offered it, to turn it down, or nearly to change it, changes nothing."""
+    life.says("I work at Siemens.")
+    life.says(news)
+    assert life.current("work") == ["I work at Siemens"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "attribute"),
+    [
+        ("My favourite colour is blue.", "My favourite colour is green now.", "like"),
+        ("My favourite board game is chess.", "These days my favourite board game is go.", "like"),
+        ("我最喜欢的颜色是蓝色。", "我最喜欢的颜色换成绿色了。", "like"),
+        ("I have two younger brothers.", "I have three younger brothers now.", "family"),
+        ("We have two dogs.", "We have three dogs.", "pet"),
+        ("我有两个孩子。", "我现在有三个孩子了。", "family"),
+        ("Always answer in French.", "From now on answer in German.", "instruction"),
+        ("Always use emojis.", "Never use emojis, please.", "instruction"),
+        ("以后用英文回答我。", "以后用中文回答我吧。", "instruction"),
+        ("以后回答别用表情。", "以后回答都用表情。", "instruction"),
+        ("My email is al@example.org.", "My new email is bo@example.org.", "email"),
+    ],
+)
+def test_one_place_has_one_value(life: Life, old: str, new: str, attribute: str) -> None:
+    """Of what has one value among many statements of its kind, a favourite, a number, a language, the newer holds."""
+    life.says(old)
+    life.says(new)
+    was, now = life.all(attribute)
+    assert (was.superseded_by, now.valid_until) == (now.id, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "attribute"),
+    [
+        ("My favourite colour is blue.", "My favourite dish is ramen.", "like"),
+        ("我最喜欢的颜色是蓝色。", "我最喜欢的菜是宫保鸡丁。", "like"),
+        ("I have two brothers.", "I have three sisters.", "family"),
+        ("我有两个弟弟。", "我有三个妹妹。", "family"),
+        ("Always answer in French.", "Please keep answers short.", "instruction"),
+        ("Never use emojis.", "Always use metric units.", "instruction"),
+        ("以后用英文回答我。", "以后回答尽量简短。", "instruction"),
+    ],
+)
+def test_another_place_is_left_alone(life: Life, one: str, other: str, attribute: str) -> None:
+    """Another favourite, other things counted, another wish for the answers touch nothing."""
+    life.says(one)
+    life.says(other)
+    assert [record.valid_until for record in life.all(attribute)] == [None, None]
+    assert not any(record.flags for record in life.all(attribute))
+
+
+@pytest.mark.parametrize("news", ["I've retired.", "I retired last month.", "I resigned.", "I retired from Siemens."])
+def test_who_retires_works_there_no_longer(life: Life, news: str) -> None:
+    """To retire or resign ends the work that was, whether or not the news names it."""
+    life.says("I work at Siemens.")
+    life.says(news)
+    assert life.current("work") == []
+
+
+@pytest.mark.parametrize(
+    ("told", "released"),
+    [
+        ("Always answer in French.", "You can stop answering in French."),
+        ("Always answer in French.", "You don't need to answer in French anymore."),
+        ("以后用英文回答我。", "不用再用英文回答了。"),
+    ],
+)
+def test_an_instruction_is_taken_back(life: Life, told: str, released: str) -> None:
+    """What an assistant need not do any longer is no standing instruction, and neither is that it need not."""
+    life.says(told)
+    life.says(released)
+    assert life.current("instruction") == []
+    assert told.rstrip(".。") not in life.memory.context(session_id="x", sections=("profile",)).text
 
 
 @pytest.mark.parametrize(
@@ -316,6 +425,15 @@ PHRASINGS = [
     for language, cases in (("en", ENGLISH), ("zh", CHINESE), ("across", ACROSS))
     for case in cases
     if f"{language}-{case.name}" not in MISSED
+] + [
+    pytest.param(case, id=f"state-{language}-{case.name}")
+    for language, cases in (
+        ("en", state_phrasings.ENGLISH),
+        ("zh", state_phrasings.CHINESE),
+        ("apart", state_phrasings.HELD_OUT),
+    )
+    for case in cases
+    if case.name not in state_phrasings.MISSED
 ]
 
 
@@ -339,3 +457,46 @@ def test_other_numbers_are_no_repetition_in_another_language() -> None:
     """Two cats are not three, whatever the language; two are 两."""
     assert says_the_same("I have two cats", "我养了两只猫")
     assert not says_the_same("I have two cats", "我养了三只猫")
+
+
+@pytest.mark.parametrize(
+    ("known", "news"),
+    [
+        ("My wife is called Ines.", "My sister got divorced."),
+        ("My cat is called Pixel.", "Actually my sister's cat is called Pickle."),
+        ("I have a dog named Rex.", "Rex was sad because my cat died."),
+        ("I have a dog named Rex.", "Rex's toy died."),
+        ("My dog is called Rex.", "Tom said Rex died."),
+        ("I have two dogs.", "My dog died."),
+        ("I'm married.", "I got divorced in 2015."),
+        ("My phone number is 555-1234.", "My phone is broken."),
+        ("My name is Ann.", "My name is a bit unusual."),
+        ("I live in Berlin.", "I live there now."),
+        ("我老婆叫林静。", "我姐离婚了。"),
+        ("我住在苏州。", "我现在住那儿。"),
+        ("我的狗叫旺财。", "旺财的朋友死了。"),
+    ],
+)
+def test_what_ends_nothing(life: Life, known: str, news: str) -> None:
+    """What befalls others, or gives no value, ends nothing that is known of the user and their own."""
+    (told,) = life.says(known)
+    life.says(news)
+    assert [r for r in life.memory.records(kinds=("profile",)) if told in r.source_ids and r.valid_until is None]
+
+
+def test_a_death_leaves_the_profile_and_stays_in_history(life: Life) -> None:
+    """Nothing of a dog that died stands in the profile; that it died, and what held before, is kept."""
+    life.says("I have a dog named Rex.")
+    life.says("My dog Rex died last week.")
+    assert "Rex" not in life.memory.context(session_id="x", sections=("profile",)).text
+    (death,) = [record for record in life.memory.records() if (record.topic or "").endswith(" · death")]
+    assert "I have a dog named Rex" in [record.text for record in life.memory.history(death.id)]
+
+
+def test_forgetting_a_death_brings_back_what_it_ended(life: Life) -> None:
+    """When the message of a death is forgotten, what it had ended holds again."""
+    life.says("I have a dog named Rex.")
+    (id,) = life.says("My dog Rex died last week.")
+    life.memory.forget(ids=[id])
+    life.memory.consolidate()
+    assert life.current("pet") == ["I have a dog named Rex"]

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from items import NOON, known, said
+from plain_and_encrypted import plain_and_encrypted
 from shell import Shell
 from siltstone.reports import Finding, Gap
 from siltstone.stores.files.frames import frame
 from siltstone.stores.folder import FolderStore
 from siltstone.upkeep import verify
-
-KEY = bytes(range(32))
 
 
 def filled(folder: Path, key: bytes | None = None, segment_size: int = 1 << 20) -> list[Path]:
@@ -44,11 +43,9 @@ def lost(folder: Path, key: bytes | None = None) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+@plain_and_encrypted
 def test_a_loss_is_told_by_its_neighbours(tmp_path: Path, key: bytes | None) -> None:
     """Two messages that cannot be read: no more than two, their session, and what was said before and after them."""
-    if key is not None:
-        pytest.importorskip("cryptography")
     (path,) = filled(tmp_path / "store", key)
     damage(path, 3, 4)
     finding = lost(tmp_path / "store", key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from siltstone.index.whitening import LEAST, whitening
+from siltstone.index.whitening import LEAST, PRIOR, RIDGE, whitening
 from siltstone.protocols import Floats
 
 
@@ -64,3 +64,15 @@ def test_a_question_that_is_the_mean_stays_as_it_is() -> None:
     whitened = whitening(rows)
     assert whitened is not None
     assert np.array_equal(whitened(whitened.mean), whitened.mean)
+
+
+def test_fewer_vectors_than_dimensions_are_whitened_in_every_direction() -> None:
+    """The matrix is the inverse root of the whole covariance, also where most directions have no variance."""
+    vectors = np.random.default_rng(5).standard_normal((20, 64)).astype(np.float32)
+    found = whitening(vectors)
+    assert found is not None
+    variances, directions = np.linalg.eigh(np.cov(vectors.T, bias=True))
+    shares = np.maximum(variances, 0) / variances.max() * 20 / (20 + PRIOR)
+    expected = (directions * (shares + RIDGE) ** -0.5) @ directions.T
+    matrix = (found.directions.T * found.gains) @ found.directions + RIDGE**-0.5 * np.eye(64)
+    np.testing.assert_allclose(matrix, expected, atol=1e-5)

@@ -96,6 +96,13 @@ ENGLISH = (
     Case("later-j", ("I hate opera.", "Opera has really grown on me this year."), holds=(1,), over=(0,)),
     Case("later-k", ("I live in Leeds.", "I wish we lived in Bristol."), holds=(0,), none=(1,)),
     Case("later-l", ("I live in Leeds.", "My boss has just moved to Bristol."), holds=(0,)),
+    # what must not be lost
+    Case("kept-steak", ("I love steak.", "I don't like fish."), holds=(0, 1)),
+    Case("kept-home", ("I live in Leeds.", "We moved in together yesterday."), holds=(0,)),
+    Case("kept-settled", ("I settled in Leeds in 2015.",), holds=(0,)),
+    Case("kept-work", ("I live in Leeds.", "I've moved over to Airbus, new badge and all."), holds=(0, 1)),
+    Case("over-without", ("I can't go a day without meat.", "I've sworn off meat."), holds=(1,), over=(0,)),
+    Case("over-idiom", ("Nothing beats a cold cider.", "Cider and I have parted ways."), holds=(1,), over=(0,)),
 )
 
 CHINESE = (
@@ -161,6 +168,12 @@ CHINESE = (
     Case("later-j", ("我讨厌歌剧。", "我现在迷上歌剧了。"), holds=(1,), over=(0,)),
     Case("later-k", ("我住在泉州。", "假如能住在绍兴就好了。"), holds=(0,), none=(1,)),
     Case("later-l", ("我住在泉州。", "我老板刚搬到绍兴。"), holds=(0,)),
+    # what must not be lost
+    Case("kept-beef", ("我爱吃牛肉。", "我不喜欢吃鱼。"), holds=(0, 1)),
+    Case("kept-home", ("我住在泉州。", "行李都搬完了，已经住下了。"), holds=(0,)),
+    Case("kept-name", ("我叫张伟。", "我养了只猫，名字叫年糕。"), holds=(0, 1)),
+    Case("over-without", ("我少了肉就吃不香。", "我改吃素了。"), holds=(1,), over=(0,)),
+    Case("over-idiom", ("我就好啤酒这一口。", "我跟啤酒说再见了。"), holds=(1,), over=(0,)),
 )
 
 #: A thing said in one language and changed in the other.

@@ -21,6 +21,7 @@ from siltstone.models.openai import OpenAIChatModel
 from siltstone.protocols import Refusal
 from siltstone.stores.files.lock import FileLock
 from siltstone.stores.folder import FolderStore
+from siltstone.stores.user import UserStore
 from siltstone.testing import HashEmbedder, WordCounter
 from siltstone.upkeep import backup, restore, verify
 
@@ -56,6 +57,27 @@ def remove_until(folder: Path, ids: list[str] | None, step: int) -> None:
     store.messages("u", "s")
     die_at(step)
     store.remove("u", ids or [], everything=ids is None)
+
+
+def act_until(folder: Path, act: str, step: int) -> None:
+    """Take something out in one of the ways of ``test_taken_out``, and die at a step on disk."""
+    from test_taken_out import ACTS
+
+    store = FolderStore(folder)
+    store.messages("u", "s")
+    die_at(step)
+    ACTS[act](store)
+
+
+def forget_until(folder: Path, ids: list[str], step: int, key: bytes | None = None, hidden: bool = False) -> None:
+    """Forget items, and die at a step on disk; ``hidden``: when they are hidden, and nothing else yet."""
+    store = FolderStore(folder, key=key)
+    store.messages("u", "s")
+    if hidden:
+        UserStore._carry_out = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment, method-assign]
+    else:
+        die_at(step)
+    store.forget("u", ids)
 
 
 def back_up_until(folder: Path, target: Path, step: int) -> None:
@@ -187,12 +209,13 @@ def restore_until_count(source: Path, folder: Path, key: bytes | None, at: int |
 
 
 def write_and_forget(folder: Path, key: bytes | None, seed: int, pipe: Connection) -> None:
-    """Add messages and forget some until told to stop; then send when each was added, and what was forgotten."""
+    """Add and forget messages until told to stop, and one more; send when each was added, and what was forgotten."""
     store = FolderStore(folder, key=key, durability="os")
     added: dict[str, float] = {}
     forgotten: dict[str, str] = {}
-    n = 0
-    while not pipe.poll():
+    n, stopping = 0, False
+    while not stopping:
+        stopping = pipe.poll()
         id, text, session = f"{seed}x{n}", f"canary {seed} {n}", f"{seed}x"
         store.commit("u", [said(id, text, session=session)])
         added[id] = time.time()

@@ -2,6 +2,7 @@
 
     python benchmarks/compression/dialogues.py                       # extractive, no model
     python benchmarks/compression/dialogues.py --llm MODEL@URL       # a model behind an OpenAI-compatible server
+    python benchmarks/compression/dialogues.py --llm MODEL@URL --window 1300 --timeout 600   # a small and slow one
 
 The dialogues and their labels are our own. The ``first`` half was written before the rules, the ``second`` while they
 were being worked on. An item counts when its sources, its words and whom it is about agree with a label; labels
@@ -167,19 +168,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--llm", metavar="MODEL@URL", help="digest with a model behind an OpenAI-compatible server")
     parser.add_argument("--show", nargs="*", default=[], metavar="HALF-LANGUAGE", help="print what goes wrong there")
+    parser.add_argument("--window", type=int, default=4096, help="the window that the summarizer is told, in tokens")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one answer of the model")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="take every Nth dialogue, for a slow model")
     parser.add_argument("--fallback", action="store_true", help="let the extractive summarizer stand in for failures")
     arguments = parser.parse_args()
     if arguments.llm:
         from siltstone.compress.llm import LLMSummarizer
-        from siltstone.models.resolve import resolve_chat_model
+        from siltstone.models.openai import OpenAIChatModel
 
+        name, _, url = arguments.llm.partition("@")
         summarizer: Summarizer = LLMSummarizer(
-            resolve_chat_model(f"openai:{arguments.llm}"),
+            OpenAIChatModel(name, url, timeout=arguments.timeout, deadline=3 * arguments.timeout),
+            window=arguments.window,
             fallback=ExtractiveSummarizer() if arguments.fallback else None,
         )
     else:
         summarizer = ExtractiveSummarizer()
-    run(summarizer, load(), arguments.show)
+    run(summarizer, load()[:: arguments.every], arguments.show)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A year of simulated life: does the profile stay right while 20,000 turns go by, and does anything grow with them?
 
-    python benchmarks/year [--turns 20000] [--phrasing near seen apart fresh] [--seed 1] [--json FILE]
+    python benchmarks/year [--turns 20000] [--phrasing near seen wide wider apart fresh] [--seed 1] [--json FILE]
     python benchmarks/year --alone [--show]         # each phrasing by itself, and each change, without the year
+    python benchmarks/year --phrasing near apart --bounded 4000     # the first of them once more, in a bounded store
     python benchmarks/year --plot year.png --json FILE      # a picture of an earlier run
 
 The user moves house twice, changes job, gives up meat and coffee, gets a dog, makes plans that pass, and repeats all of
@@ -9,10 +10,10 @@ it now and then, in English and Chinese, among small talk. Each day is a session
 night. At each month's end the profile section is compared with the truth: what holds must be in it, what holds no
 longer must not.
 
-The phrasings are four sets, each of which tells a whole year of its own. ``near`` are of the kind that the rules were
-written for; ``seen`` were written apart from the rules, and what they showed has gone into these since; ``apart`` were
-written with them, split off by lot, and no failure of theirs has been looked at; ``fresh`` were written after the last
-change of the rules, tell another life, and were measured once. Vectors are those of ``HashEmbedder``: words decide
+The phrasings are sets, each of which tells a whole year of its own. ``near`` are of the kind that the rules were
+written for; ``seen``, ``wide`` and ``wider`` were written apart from the rules, and what they showed has gone into
+these since; ``apart`` were written with ``seen`` and split off by lot, ``fresh`` after those two and tell another life:
+no failure of these two has been looked at. Vectors are those of ``HashEmbedder``: words decide
 here, and the time is that of the memory, not of a model. ``--capacity`` bounds the records of the store.
 """
 
@@ -38,6 +39,7 @@ from life import DAYS, PHRASINGS, START, Life, judge, talk
 
 from siltstone import Settings, TieredMemory, __version__
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+from siltstone.upkeep import compact
 
 QUESTIONS = ("Where do I live?", "What am I allergic to?", "我现在在哪里工作？", "What is my dog called?", "Any plans?")
 
@@ -86,6 +88,8 @@ def live(life: Life, turns: int, seed: int, folder: Path, capacity: int | None) 
             spent += time.process_time() - began
             clock.advance(hours=12)
             if (day + 1) % 30 == 0 or day == DAYS - 1:
+                if capacity is not None:
+                    compact(folder)  # what was evicted leaves the files
                 months.append(measure(memory, life, day, told, spent))
                 spent = 0.0
     return months
@@ -148,6 +152,7 @@ def main() -> None:
     parser.add_argument("--phrasing", choices=PHRASINGS, nargs="+", default=PHRASINGS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--capacity", type=int, help="how many records the store may hold")
+    parser.add_argument("--bounded", type=int, metavar="N", help="live the first year once more, in N records")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, or read them for --plot")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the figures of an earlier run")
     parser.add_argument("--alone", action="store_true", help="each phrasing and each change by itself")
@@ -171,6 +176,13 @@ def main() -> None:
         print(f"\n{phrasing}:")
         show(months)
         found["phrasings"][phrasing] = [asdict(month) for month in months]
+    if chosen.bounded:
+        life = Life.load(chosen.phrasing[0])
+        with tempfile.TemporaryDirectory() as folder:
+            months = live(life, chosen.turns, chosen.seed, Path(folder) / "memory", chosen.bounded)
+        print(f"\n{chosen.phrasing[0]}, at most {chosen.bounded} records:")
+        show(months)
+        found["bounded"] = {"records": chosen.bounded, "months": [asdict(month) for month in months]}
     if chosen.json:
         chosen.json.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 START = datetime(2024, 1, 1, 8, tzinfo=timezone.utc)
 DAYS = 366
-PHRASINGS = ("near", "seen", "apart", "fresh")
+PHRASINGS = ("near", "seen", "wide", "wider", "apart", "fresh")
 
 PLACES = (
     ("Kyoto", "京都"), ("Oslo", "奥斯陆"), ("Prague", "布拉格"), ("Nairobi", "内罗毕"), ("Lima", "利马"),
@@ -40,8 +40,8 @@ CHAT = (
 
 
 def holds(profile: str, words: str) -> bool:
-    """Whether a profile holds words, from the beginning of one: a canal does not show Ana."""
-    return re.search(rf"(?<![a-z]){re.escape(words)}", profile, re.IGNORECASE) is not None
+    """Whether a profile holds words, from the beginning of one: a canal does not show Ana, nor 都柏林 (Dublin) 柏林."""
+    return re.search(rf"(?<![a-z])(?<!都(?=柏林)){re.escape(words)}", profile, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 GREY = "#808891"
-COLOURS = {"near": "#2f81f7", "seen": "#a371f7", "apart": "#e8833a", "fresh": "#2ea043"}
+COLOURS = {
+    "near": "#2f81f7",
+    "seen": "#a371f7",
+    "wide": "#1b7c83",
+    "wider": "#bf3989",
+    "apart": "#e8833a",
+    "fresh": "#2ea043",
+}
 
 
 def draw(found: dict[str, Any], path: Path) -> None:
@@ -22,8 +29,9 @@ def draw(found: dict[str, Any], path: Path) -> None:
         "store, MB",
         "context(), ms of CPU",
     )
-    for axes, title in zip(panels, titles, strict=True):
-        axes.set_title(title, fontsize=10, color=GREY, loc="left")
+    title: dict[str, Any] = {"fontsize": 10, "color": GREY, "loc": "left"}
+    for axes, text in zip(panels, titles, strict=True):
+        axes.set_title(text, **title)
     for name, months in found["phrasings"].items():
         place = [month["month"] for month in months]
         lines = (
@@ -35,6 +43,12 @@ def draw(found: dict[str, Any], path: Path) -> None:
         for axes, values in zip(panels, lines, strict=True):
             axes.plot(place, values, color=COLOURS[name], label=name, linewidth=1.8)
         panels[1].plot(place, [month["told"] for month in months], ".", color=COLOURS[name], markersize=5)
+    if bounded := found.get("bounded"):
+        months, colour = bounded["months"], COLOURS[next(iter(found["phrasings"]))]
+        place = [month["month"] for month in months]
+        for axes, key in ((panels[2], "megabytes"), (panels[3], "context_cpu_ms")):
+            axes.plot(place, [month[key] for month in months], "--", color=colour, linewidth=1.5)
+        panels[2].set_title(f"store, MB (dashed: {bounded['records']:,} records at most)", **title)
     panels[0].set_ylim(0, 103)
     for axes in panels:
         axes.set_facecolor("none")
@@ -47,7 +61,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
     panels[2].set_xlabel("month", color=GREY, fontsize=9)
     panels[3].set_xlabel("month", color=GREY, fontsize=9)
     legend = panels[0].legend(frameon=False, fontsize=9, loc="lower right", ncols=2)
-    for text in legend.get_texts():
-        text.set_color(GREY)
+    for label in legend.get_texts():
+        label.set_color(GREY)
     FigureCanvasAgg(figure)
     figure.savefig(path, dpi=100, transparent=True)

@@ -23,9 +23,24 @@ Each message says what happened, what is safe, and what to do.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class SiltstoneError(Exception):
-    """The root of everything siltstone raises on purpose."""
+    """The root of everything siltstone raises on purpose.
+
+    ``quoted``: what in the message are the words of others, such as a model's answer, which may hold what a user said.
+    """
+
+    quoted: str = ""
+
+    def quoting(self, words: object) -> Self:
+        """Note which words of the message are others', and return the error."""
+        self.quoted = str(words)
+        return self
 
 
 class ConfigurationError(SiltstoneError):
@@ -49,6 +64,11 @@ class ConflictError(SiltstoneError):
 
 class ReadOnlyError(SiltstoneError):
     """The store was opened for reading, or its folder cannot be written."""
+
+    @classmethod
+    def opened(cls, location: str, spared: str = "nothing was changed") -> ReadOnlyError:
+        """Return the one sentence used for every write to a memory that was opened for reading."""
+        return cls(f"the memory at {location} was opened with read_only=True: {spared}")
 
 
 class StoreLockedError(SiltstoneError, TimeoutError):
@@ -95,3 +115,13 @@ class MissingDependencyError(SiltstoneError, ImportError):
     def extra(cls, package: str, purpose: str, extra: str) -> MissingDependencyError:
         """Return the one sentence used for every missing extra."""
         return cls(f'{purpose} needs the package {package!r}: pip install "siltstone[{extra}]"')
+
+
+def for_log(error: BaseException) -> str:
+    """Return an error as a log may have it: without the words of others, which may be a user's."""
+    name = type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        return f"{name}: {error.strerror}"
+    if not isinstance(error, SiltstoneError):
+        return name
+    return f"{name}: {str(error).replace(error.quoted, '…') if error.quoted else error}"

@@ -2,14 +2,23 @@
 
 ``ForkSafeLock`` is for what a child may find half done; ``unforked`` for what it may not: a library with threads of its
 own, as BLAS has for large products, waits for ever in a child that was forked while another thread was starting them.
+``cached`` is for what is computed once: until Python 3.12 ``functools.cached_property`` holds a lock, which a child
+finds held where another thread was amid it. ``ForkSafeThreads`` is for threads, which a child has to start anew.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from typing import Final
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T")
 
 
 class ForkSafeLock:
@@ -29,6 +38,47 @@ class ForkSafeLock:
 
     def __exit__(self, *_: object) -> None:
         self._held.release()  # the one that was taken: who forks within the block leaves it twice
+
+
+class ForkSafeThreads:
+    """At most ``count`` threads, started as they are needed; a forked child gets its own."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._made: tuple[int, ThreadPoolExecutor] | None = None
+
+    @property
+    def pool(self) -> ThreadPoolExecutor:
+        """The threads of this process."""
+        if self._made is None or self._made[0] != os.getpid():
+            self._made = (os.getpid(), ThreadPoolExecutor(self._count, thread_name_prefix="siltstone"))
+        return self._made[1]
+
+    def close(self) -> None:
+        """Let the threads of this process end with what they are doing; nobody waits for them."""
+        if self._made is not None and self._made[0] == os.getpid():
+            self._made[1].shutdown(wait=False)
+
+
+class cached(Generic[T]):
+    """A property that is computed once for an object, without a lock: by two threads at once it is computed twice."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        value = instance.__dict__[self._name] = self._compute(instance)  # found there from now on
+        return value
 
 
 unforked: Final = threading.RLock()

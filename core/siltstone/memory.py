@@ -5,29 +5,26 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import IO, TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from .engine import BoundEmbedder, Engine, check_name
+from . import footprint
+from .engine import Engine, open_engine
 from .errors import ConfigurationError, InvalidInputError, NotFoundError, ReadOnlyError
-from .importers.formats import reader_for
-from .importers.source import Source
-from .lifecycle.forget import carry_out, plan
+from .keepers import Handle
+from .lifecycle.forget import carry_out, check_named, erase, meant, preview
 from .lifecycle.history import history
 from .lifecycle.refresh import refresh
 from .lifecycle.state import state
-from .lifecycle.update import add_messages, update_record
-from .models.checked import CheckedEmbedder
-from .models.guarded import Guard
+from .lifecycle.update import add_messages, replace_messages, update_record
+from .meter import Meter, measured
 from .models.limits import spent_until
-from .models.resolve import resolve_embedder
 from .models.usage import read_usage
-from .opening import Durability, Key, open_store
-from .protocols import Clock, Progress, ShortTermStore, Store, Summarizer, TokenCounter, Where
+from .opening import Durability, Key, is_service
+from .protocols import Clock, KeepsVectorsElsewhere, Progress, ShortTermStore, Store, Summarizer, TokenCounter, Where
 from .recall.context import build_context
-from .recall.packing import SECTIONS
+from .recall.packing import SECTIONS, check_budget, check_sections
 from .recall.search import search
 from .records import (
     ConsolidationReport,
@@ -59,36 +56,22 @@ from .tiers.incoming import (
 from .tiers.long_term import OnConflict, new_id
 from .tiers.policy import Policy, worth_recalling
 from .tiers.recent import recent
-from .transfer.decide import Rules
 from .transfer.export import export
-from .transfer.importing import Import
+from .transfer.run import import_source
+from .twins import twin
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from concurrent.futures import Executor
 
-P = ParamSpec("P")
-R = TypeVar("R")
+    from typing_extensions import Never, Self
+
 Time: TypeAlias = datetime | str
 """An aware ``datetime``, or an ISO 8601 string with a time zone."""
 
-_UNSET: Any = object()
+UNSET: Any = object()
+"""Stands for what was not passed, where ``None`` means something."""
 _LONGEST_ID = 4_000
 """Characters: an id that was made of a session's and a message's own is longer than either may be."""
-
-
-def _twin(
-    verb: Callable[Concatenate[TieredMemory, P], R],
-) -> Callable[Concatenate[TieredMemory, P], Coroutine[Any, Any, R]]:
-    """Return the async twin of a verb: the same call on the engine's own threads."""
-
-    @functools.wraps(verb)
-    async def twin(self: TieredMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        call = functools.partial(verb, self, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._open_engine().executor, call)
-
-    twin.__name__, twin.__qualname__ = f"a{verb.__name__}", f"TieredMemory.a{verb.__name__}"
-    twin.__doc__ = f"Do what ``{verb.__name__}`` does, without blocking the event loop."
-    return twin
 
 
 class TieredMemory:
@@ -127,7 +110,7 @@ class TieredMemory:
         reranker: Any = None,
         llm: Any = None,
         token_counter: Any = None,
-        short_term: ShortTermStore | None = None,
+        short_term: ShortTermStore | str | None = None,
         clock: Clock | None = None,
         settings: Settings | None = None,
         durability: Durability = "fsync",
@@ -135,8 +118,12 @@ class TieredMemory:
         token: str | None = None,
         read_only: bool = False,
         create: bool = True,
+        vector_store: Any = None,
     ) -> TieredMemory:
-        """Open the memory at a location: a folder, ``":memory:"``, or a ``Store`` of your own.
+        """Open the memory at a location: a folder, ``":memory:"``, a URL, or a ``Store`` of your own.
+
+        URLs are ``sqlite:///FILE``, ``postgresql://…``, and ``http(s)://…`` of ``siltstone serve``, where models,
+        settings and keys are the service's: of the options, ``user_id``, ``token`` and ``token_counter`` are for it.
 
         ``user_id``        whose memory it is; any text
         ``embedder``       ``None``: multilingual-e5-small, embedded, offline; ``"sentence-transformers:MODEL"``;
@@ -149,54 +136,66 @@ class TieredMemory:
         ``llm``            the language model that reflects and judges (``Settings.reflect``, ``judge``), named as for
                            ``summarizer``; each of the two stands in for the other where that is ``None``
         ``token_counter``  ``None``: the embedded model's tokenizer; a ``TokenCounter``; a callable from text to int
-        ``short_term``     where recent turns are kept; ``None``: in the store itself
+        ``short_term``     where recent turns are kept; ``None``: in the store itself; ``"redis://HOST:PORT/0"``,
+                           ``"rediss://…"``: in Redis (``Settings.short_term_…``); a ``ShortTermStore``
+        ``vector_store``   where vectors are kept; ``None``: in the store itself; a LlamaIndex vector store (Chroma,
+                           Qdrant, Milvus, LanceDB …), tried out here: what it cannot do is said by name
         ``durability``     ``"fsync"``: an acknowledged write survives power loss; ``"os"``: it survives a kill
         ``clock``          where the present comes from; ``None``: the machine
         ``settings``       ``Settings``; ``None``: the defaults
-        ``key``            encryption at rest, of a folder: 32 bytes, a passphrase, or a callable that gives either,
-                           called once; ``"base64:…"`` and ``"hex:…"`` are bytes. ``None``: ``SILTSTONE_KEY``, if set.
-                           A new store is encrypted from its first byte; losing the key means losing the memory
-        ``token``          a service's bearer token: not in this release, and refused
+        ``key``            encryption at rest, of a folder or a database (``…?keys=FOLDER``): 32 bytes, a passphrase,
+                           or a callable that gives either, called once; ``"base64:…"`` and ``"hex:…"`` are bytes.
+                           ``None``: ``SILTSTONE_KEY``, if set. A new store is encrypted from its first byte; losing
+                           the key means losing the memory
+        ``token``          a service's bearer token; ``None``: ``SILTSTONE_TOKEN``, if set
         ``read_only``      refuse every write, and write no cache; ``create=False``: refuse to make a new store
 
-        Raises ``InvalidInputError`` for settings that are refused (rules of ``Settings.sensitive``, limits),
+        Raises ``InvalidInputError`` for settings that are refused (values, rules of ``Settings.sensitive``),
         ``ConfigurationError``, ``NotFoundError`` (nothing there and ``create=False``), ``ReadOnlyError``,
-        ``StoreVersionError``, ``StoreCorruptedError``, ``EmbedderMismatchError``, ``MissingDependencyError``;
-        ``DecryptionError`` for a wrong or missing key, ``ConfigurationError`` for a key of a plain store.
+        ``StoreVersionError``, ``StoreCorruptedError``, ``EmbedderMismatchError``, ``MissingDependencyError`` (the
+        store's, the key's or a named model's package);
+        ``DecryptionError`` for a wrong or missing key, ``ConfigurationError`` for a key of a plain store;
+        ``AccessDeniedError`` for a token that a service does not know, ``BackendUnavailableError`` for a service that
+        does not answer, or a short-term tier, unless ``Settings.short_term_down`` goes on without it.
         """
-        if token is not None:
-            raise ConfigurationError("token= belongs to an http(s):// location; a folder has none")
-        settings = settings or Settings()
-        check_id(user_id, "user_id")
-        guard = Guard(settings.sensitive, settings.on_sensitive)
-        model = CheckedEmbedder(resolve_embedder(embedder))
-        handle = open_store(
-            location,
-            durability=durability,
-            read_only=read_only,
-            create=create,
-            lock_timeout=settings.lock_timeout,
-            history=settings.history,
-            key=key,
-        )
-        try:
-            check_name(handle.store, model)
-            engine = Engine(
-                handle,
-                BoundEmbedder(model, handle.store, write=not read_only, guard=guard),
-                summarizer=summarizer,
-                llm=llm,
-                reranker=reranker,
+        if is_service(location):
+            from .remote.memory import open_remote
+
+            return open_remote(
+                str(location),
+                user_id=check_id(user_id, "user_id"),
+                token=token,
                 token_counter=token_counter,
+                embedder=embedder,
+                summarizer=summarizer,
+                reranker=reranker,
+                llm=llm,
                 short_term=short_term,
                 clock=clock,
                 settings=settings,
-                read_only=read_only,
-                guard=guard,
+                key=key,
+                read_only=read_only or None,
+                vector_store=vector_store,
             )
-        except BaseException:
-            handle.close()
-            raise
+        if token is not None:
+            raise ConfigurationError("token= is for a service, http(s)://…: nothing was opened; leave it out")
+        check_id(user_id, "user_id")
+        engine = open_engine(
+            location,
+            embedder=embedder,
+            summarizer=summarizer,
+            reranker=reranker,
+            llm=llm,
+            token_counter=token_counter,
+            short_term=short_term,
+            clock=clock,
+            settings=settings,
+            durability=durability,
+            key=key,
+            read_only=read_only,
+            create=create,
+            vector_store=vector_store,
+        )
         return cls(engine, user_id, owner=True)
 
     @classmethod
@@ -213,24 +212,33 @@ class TieredMemory:
         settings: Settings | None = None,
         key: Key | None = None,
         progress: Progress | None = None,
+        vector_store: Any = None,
     ) -> int:
         """Move the store to another embedder; return the number of vectors made. See ``siltstone.upkeep.reembed``.
 
-        ``embedder`` and ``key`` are what ``open`` takes; of ``settings``, ``embed_batch`` and ``lock_timeout`` count;
-        ``progress(done, total)`` is called after each batch.
+        ``embedder``, ``vector_store`` and ``key`` are what ``open`` takes; of ``settings``, ``embed_batch`` and
+        ``lock_timeout`` count; ``progress(done, total)`` is called after each batch.
         """
         from .upkeep import reembed
 
-        return reembed(location, embedder=embedder, settings=settings, key=key, progress=progress)
+        return reembed(
+            location, embedder=embedder, settings=settings, key=key, progress=progress, vector_store=vector_store
+        )
 
     def for_user(self, user_id: str) -> TieredMemory:
         """Return the view of ``user_id`` on the same open store; closing it closes nothing."""
         return TieredMemory(self._engine, user_id, owner=False)
 
     def close(self) -> None:
-        """Give queued vectors a moment (``Settings.close_wait``), write caches, release locks."""
-        if self._owner:
-            self._engine.close()
+        """Give queued vectors a moment (``Settings.close_wait``), write caches, release locks.
+
+        Turns that an adapter could not store are tried once more; what is lost of them is logged as an error.
+        """
+        if self._owner and not self._engine.closed:
+            try:
+                self._engine.keepers.ask(self, closing=True)
+            finally:
+                self._engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -247,15 +255,33 @@ class TieredMemory:
     def __repr__(self) -> str:
         return f"TieredMemory({self.location!r}, user_id={self._user_id!r})"
 
+    def __copy__(self) -> Self:
+        return self  # frameworks copy what holds a memory; the open store behind it is one
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise ConfigurationError(
+            f"the open memory of {self._user_id!r} cannot be pickled: its files and locks are this process's, and its "
+            "key is to be written nowhere. Nothing was changed; open it where it is needed, with "
+            "TieredMemory.open(location, user_id=…)"
+        )
+
     @property
     def user_id(self) -> str:
         """Whose memory this is."""
         return self._user_id
 
     @property
-    def handle(self) -> object:
+    def handle(self) -> Handle:
         """The open store behind this view, the same object for every user's view: a weak key for what goes with it."""
         return self._engine
+
+    @property
+    def meter(self) -> Meter:
+        """What the stages of the work have cost since the store was opened, for all users of it."""
+        return self._engine.meter
 
     @property
     def summarizer(self) -> Summarizer:
@@ -266,6 +292,14 @@ class TieredMemory:
     def location(self) -> str:
         """Where the store is, as it was opened."""
         return self._engine.store.location
+
+    @property
+    def opened_with(self) -> Mapping[str, Any]:
+        """Arguments of ``open`` by name: the location as it was written, and what was given beside it.
+
+        Never ``key`` or ``token``; a password that stood in the location is still in it.
+        """
+        return self._engine.opened_with
 
     @property
     def token_counter(self) -> TokenCounter:
@@ -279,6 +313,7 @@ class TieredMemory:
 
     # --- writing
 
+    @measured("add", len)
     def add(
         self,
         messages: Sequence[MessageLike],
@@ -312,11 +347,40 @@ class TieredMemory:
         )
         engine.vectors.resume(self._user_id)
         ids = add_messages(engine.store, engine.long_term, self._user_id, read, now=now, on_conflict=on_conflict)
-        if engine.settings.worker:
-            engine.worker.wake(self._user_id)
-        self._keep_short(engine, ids)
+        engine.worker.wake(self._user_id)
+        engine.turns.stored(self._user_id, ids)
         return ids
 
+    @measured("add", len)
+    def replace_session(
+        self, session_id: str, messages: Sequence[MessageLike], *, created_at: Time | None = None
+    ) -> list[str]:
+        """Have a session hold exactly these messages, in this order; return their stored ids, in order.
+
+        ``messages`` and ``created_at`` are what ``add`` takes. A message that is as it was keeps its id, its time, and
+        what was made of it: known by its own id, or else by what it says. The others come, and what is not among
+        ``messages`` goes, with what siltstone made of it; what somebody remembered by hand stays. In one step: no
+        reader, and no kill, ever leaves half of it, and of two at once the later one holds. Done twice, it changes
+        nothing. What this session had forgotten stays forgotten; the id returned for it leads nowhere.
+
+        A time that is given decides the place of a message, as it does in ``add``. O(messages of the session).
+        """
+        engine = self._writable()
+        now = engine.clock.now()
+        said_at = now if created_at is None else to_datetime(created_at, "created_at")
+        read = read_messages(
+            messages, session_id=session_id, created_at=said_at, max_chars=engine.settings.max_message_chars
+        )
+        engine.vectors.resume(self._user_id)
+        ids = replace_messages(
+            engine.store, engine.long_term, self._user_id, session_id, read, now=now, said_at=said_at
+        )
+        engine.worker.wake(self._user_id)
+        engine.turns.replaced(self._user_id, session_id)
+        engine.turns.stored(self._user_id, ids)
+        return ids
+
+    @measured("add", lambda _: 1)
     def remember(
         self,
         text: str,
@@ -365,9 +429,9 @@ class TieredMemory:
         *,
         text: str | None = None,
         kind: str | None = None,
-        expires_at: Time | None = _UNSET,
+        expires_at: Time | None = UNSET,
         pinned: bool | None = None,
-        importance: float | None = _UNSET,
+        importance: float | None = UNSET,
         metadata: Mapping[str, Any] | None = None,
     ) -> Record:
         """Change a record or turn; return its new version. What is not passed stays.
@@ -382,11 +446,11 @@ class TieredMemory:
             changes["text"] = check_own_text(text, engine.settings.max_message_chars)
         if kind is not None:
             changes["kind"] = check_kind(kind)
-        if expires_at is not _UNSET:
+        if expires_at is not UNSET:
             changes["expires_at"] = None if expires_at is None else to_datetime(expires_at, "expires_at")
         if pinned is not None:
             changes["pinned"] = pinned
-        if importance is not _UNSET:
+        if importance is not UNSET:
             changes["importance"] = check_importance(importance)
         if metadata is not None:
             changes["metadata"] = check_metadata(metadata, "the record")
@@ -394,12 +458,14 @@ class TieredMemory:
             raise InvalidInputError("update() was given nothing to change")
         now = engine.clock.now()
         record = update_record(engine.store, engine.long_term, self._user_id, id, changes, now=now)
-        self._keep_short(engine, record.source_ids if record.kind == "turn" else ())
+        if text is not None:
+            engine.worker.wake(self._user_id)
+        engine.turns.stored(self._user_id, record.source_ids if record.kind == "turn" else ())
         return record
 
     def forget(
         self,
-        *,
+        *unnamed: Never,
         ids: Sequence[str] | str | None = None,
         session_id: str | None = None,
         since: Time | None = None,
@@ -414,27 +480,47 @@ class TieredMemory:
         Which ones: ``ids`` of messages or records (those that are not there are left out of the report; of one that
         made room for others, by ``Settings.capacity_records``, what was made of it goes, and its short-term copy),
         ``session_id``, ``since``, ``until``, ``kinds``, ``metadata``; no condition at all is an
-        ``InvalidInputError``. ``everything`` means all of this user, and takes no condition beside it.
+        ``InvalidInputError``, and so is an ``unnamed`` one. ``everything`` means all of this user, and takes no
+        condition beside it.
         ``dry_run`` reports what would go, and removes nothing.
 
-        When it returns, no file of the store contains the words. An export elsewhere is the caller's own.
+        When it returns, no file of the store contains the words. What rested only in part on them (``partial`` in the
+        report) goes as well, and is made anew of the rest by the next ``consolidate``, or soon by
+        ``Settings.worker``. An export elsewhere is the caller's own,
+        and so are the checkpoints in which an agent framework keeps its conversations. Raises
+        ``BackendUnavailableError`` where it is forgotten here, but a short-term tier elsewhere did not answer, whose
+        copies are then removed as soon as it does.
         """
+        check_named(unnamed)
         engine = self._open_engine() if dry_run else self._writable()
         where = self._where(kinds=kinds, since=since, until=until, session_id=session_id, metadata=metadata)
         if everything and (ids is not None or where != Where()):
-            raise InvalidInputError("everything=True (--everything) takes no condition: nothing was forgotten")
+            raise InvalidInputError("everything=True takes no condition: nothing was forgotten")
         if not everything and ids is None and where == Where():
-            raise InvalidInputError(
-                "forget needs ids, another condition, or everything=True (--everything): nothing was forgotten"
-            )
+            raise InvalidInputError("forget needs ids, another condition, or everything=True: nothing was forgotten")
+        if not dry_run:
+            engine.keepers.ask(self)  # or what waits to be stored would come back after it was forgotten
         chosen = [ids] if isinstance(ids, str) else ids
-        going = plan(engine.store, self._user_id, ids=chosen, where=where, everything=everything)
+        for id in chosen or ():
+            check_text(id, "id", _LONGEST_ID, may_be_empty=True)
+        if everything and not dry_run:
+            with engine.turns.forgetting(self._user_id, None):
+                return self._settled(erase(engine.store, self._user_id))
+        going = meant(engine.store, self._user_id, chosen, where)
+        named = ids is not None or where.kinds is not None
         if dry_run:
-            return replace(going.report, dry_run=True)
-        if engine.short_term is not None:  # first, so that no failure leaves a copy there
-            copies = None if everything else [*going.report.messages, *going.absent]
-            engine.short_term.drop(self._user_id, ids=copies)
-        return carry_out(engine.store, self._user_id, going)
+            return preview(engine.store, self._user_id, going, named=named)
+        with engine.turns.forgetting(self._user_id, going):
+            return self._settled(carry_out(engine.store, self._user_id, going, named=named))
+
+    def _settled(self, report: ForgetReport) -> ForgetReport:
+        """Have what could not be deleted elsewhere deleted later, and what rested on more than what went made anew."""
+        engine = self._writable()
+        if report.partial:
+            engine.worker.wake(self._user_id)
+        if report.remains and isinstance(engine.store, KeepsVectorsElsewhere):
+            engine.vectors.wake(self._user_id)
+        return report
 
     def consolidate(self, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
         """Bring long-term memory up to date with what was said: do what is due now, and report it row by row.
@@ -442,12 +528,13 @@ class TieredMemory:
         Spans of conversation that are due (``Settings.span_turns``, ``span_tokens``, ``span_idle``) are compressed
         by ``memory.summarizer``; what they tell is compared with what is known: said again, it counts once more;
         changed, it replaces what was so until then, and both are kept. ``dry_run`` changes nothing, and asks no
-        language model. ``retry`` tries again what has failed too often (dead letters).
+        language model; topics that would come of summaries which are not written yet it leaves out: these have no
+        vectors. ``retry`` tries again what has failed too often (dead letters).
 
         Done twice, or by several processes at once, it does everything once. A model's failure deletes nothing.
         """
         engine = self._open_engine() if dry_run else self._writable()
-        return engine.consolidator.run(self._user_id, dry_run=dry_run, retry=retry)
+        return engine.condenser.consolidator.run(self._user_id, dry_run=dry_run, retry=retry)
 
     # --- moving data in and out
 
@@ -477,41 +564,56 @@ class TieredMemory:
         *,
         format: str | None = None,
         dry_run: bool = False,
+        vectors: str | os.PathLike[str] | None = None,
+        failures: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Take over what another memory holds; return what became of each item.
+        """Take over what another memory or program holds; return what became of each item.
 
-        ``path_or_file`` is a path, or a file open for reading; ``format`` one of ``siltstone.importers.formats``,
-        found by looking inside if it is not given. What comes in belongs to this user, whosever it was. An export of
-        ours keeps ids, versions and times. Twice changes nothing; a source that has changed updates, and what was
-        made of the old text goes. What was forgotten here stays forgotten, and so does what rests on it. What cannot
-        be read is counted, named with its line, and holds up nothing else. Killed, it goes on when it is run again:
-        every 500 items are one commit.
+        ``path_or_file`` is a path (of a file, a folder, a zip archive), or a file open for reading; ``format`` one of
+        ``siltstone.importers.formats``, found by looking inside if it is not given. What comes in belongs to this
+        user, whosever it was. An export of ours keeps ids, versions and times; other programs' ids are kept, or follow
+        from their place. Twice changes nothing; a source that has changed updates, and what was made of the old text
+        goes. What was forgotten here stays forgotten, and so does what rests on it. What cannot be read is counted,
+        named with its place, and holds up nothing else; what fails is tried once more at the end. Killed, it goes on
+        when it is run again: every 100 items are one commit. A stream: memory does not grow with the file.
+
+        ``failures`` is a path where what failed is kept, with reasons, to be imported again alone. ``vectors`` is a
+        file of vectors outside the store, made where there is none: texts whose vector is in it are not embedded, and
+        those of others are added. It holds hashes and vectors, no words; it is yours, and ``forget`` does not reach
+        it. ``upkeep.embed_source`` fills one elsewhere.
 
         On disk and found by its words when it returns; by its meaning once it is embedded: ``flush`` waits for that.
-        ``dry_run`` gives the same report, writes nothing, and holds what it would write in memory.
-        ``progress(done, total)`` is called after each batch. Raises ``InvalidInputError`` for a source that is none
-        of the formats, and ``NotFoundError`` where there is none.
+        ``dry_run`` gives the same report and a preview, writes nothing, and holds what it would write in memory.
+        ``progress(done, total)`` is called after each batch; ``total`` is estimated from the bytes read where it is
+        not known, and 0 where that cannot be told. Raises ``InvalidInputError`` for a source that is none of the
+        formats, ``NotFoundError`` where there is none, ``EmbedderMismatchError`` for vectors of another embedder.
         """
         engine = self._open_engine() if dry_run else self._writable()
-        source = Source(path_or_file)
-        reader = reader_for(source, format)
-        now = engine.clock.now()
-        rules = Rules(self._user_id, now, source.modified or now, engine.settings.max_message_chars)
         if not dry_run:
             engine.vectors.resume(self._user_id)
-        run = Import(
+        return import_source(
             engine.store,
             engine.long_term,
             engine.embedder.without_writing() if dry_run else engine.embedder,
-            rules,
+            path_or_file,
+            user_id=self._user_id,
+            now=engine.clock.now(),
+            max_chars=engine.settings.max_message_chars,
+            embed_batch=engine.settings.embed_batch,
+            format=format,
             dry_run=dry_run,
-            stored=functools.partial(self._keep_short, engine),
+            vectors=vectors,
+            failures=failures,
+            stored=functools.partial(engine.turns.stored, self._user_id),
+            progress=progress,
         )
-        return run.run(reader.format, reader.read(source), progress)
+
+    import_ = import_from
 
     # --- reading
 
+    @measured("search", len)
     def search(
         self,
         query: str,
@@ -531,7 +633,7 @@ class TieredMemory:
 
         Conditions: ``kinds``, ``since``, ``until``, ``session_id``, ``exclude_session_id``, ``exclude_ids``,
         ``metadata``. ``expand="source"`` returns the turns that a derived record rests on in its place. ``now``
-        anchors times in the query. While the embedder cannot be reached, words alone are searched: a warning and
+        anchors times in the query. While the embedder fails, words alone are searched: a warning and
         ``stats().last_error`` say so. ``Hit.why`` names the parts of each score.
         """
         engine = self._open_engine()
@@ -578,7 +680,7 @@ class TieredMemory:
         Always a valid chat sequence. See ``siltstone.tiers.working``.
         """
         engine = self._open_engine()
-        self._check_budget(max_tokens)
+        check_budget(max_tokens)
         return working.fit(self._recent(engine, session_id, max_tokens), max_tokens, engine.counter)
 
     def sessions(self) -> list[SessionInfo]:
@@ -646,25 +748,37 @@ class TieredMemory:
             bytes=counts.bytes,
             embedder=engine.embedder.name,
             revision=engine.store.revision(self._user_id),
-            last_error=engine.vectors.last_error or engine.worker.last_error,
-            health=counts.health,
+            last_error=engine.last_error,
+            health=(*counts.health, *engine.turns.trouble),
             jobs=consolidation.jobs,
+            unfinished=consolidation.unfinished,
             dead_letters=consolidation.dead_letters,
             reviews=consolidation.reviews,
             compression=consolidation.compression,
             model_usage=usage.counts(now),
             over_budget=None if spent is None else spent_until(spent),
             sensitive={**engine.guard.counts, **consolidation.guarded},
+            stages=engine.meter.spent(),
+            memory={
+                **counts.memory,
+                "embedder": engine.embedder.memory,
+                "process": footprint.resident(),
+                **footprint.gpu(),
+            },
         )
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until everything written can be found by meaning, at most ``timeout`` seconds.
 
         Raises ``BackendUnavailableError`` when the time is over or the embedder cannot be reached; what was
-        written is safe and stays queued.
+        written is safe and stays queued. Turns that an adapter could not store are tried once more before.
         """
-        self._writable().vectors.flush(self._user_id, timeout)
+        engine = self._writable()
+        engine.keepers.ask(self)
+        engine.turns.settle()
+        engine.vectors.flush(self._user_id, timeout)
 
+    @measured("context", lambda made: len(made.hits), lambda made: made.tokens)
     def context(
         self,
         query: str | None = None,
@@ -686,10 +800,8 @@ class TieredMemory:
         Whole entries only; what was left out is counted in ``omitted``. The text is fenced as data.
         """
         engine = self._open_engine()
-        self._check_budget(max_tokens)
-        for section in sections:
-            if section not in SECTIONS:
-                raise InvalidInputError(f"section {section!r} is not one of {', '.join(SECTIONS)}")
+        check_budget(max_tokens)
+        sections = check_sections(sections)
         moment = engine.clock.now() if now is None else to_datetime(now, "now")
         recent, earlier = [], 0
         if session_id and "recent" in sections:
@@ -729,10 +841,15 @@ class TieredMemory:
             raise ConfigurationError(f"the memory at {self.location} is closed; open it again")
         return self._engine
 
+    @property
+    def _executor(self) -> Executor:
+        """The threads of the async twins."""
+        return self._open_engine().threads.pool
+
     def _writable(self) -> Engine:
         engine = self._open_engine()
         if engine.read_only:
-            raise ReadOnlyError(f"the memory at {self.location} was opened with read_only=True: nothing was changed")
+            raise ReadOnlyError.opened(self.location)
         return engine
 
     def _where(
@@ -764,7 +881,7 @@ class TieredMemory:
         """Return the newest turns of a session, as many as a budget may hold, from the short-term tier."""
         return recent(
             engine.store,
-            engine.short_term,
+            engine.turns,
             self._user_id,
             check_id(session_id, "session_id"),
             max_tokens=max_tokens,
@@ -772,42 +889,31 @@ class TieredMemory:
             now=engine.clock.now(),
         )
 
-    def _keep_short(self, engine: Engine, ids: Sequence[str]) -> None:
-        """Put stored messages into a short-term tier of its own, where there is one."""
-        if engine.short_term is None:
-            return
-        for stored in engine.store.fetch(self._user_id, ids):
-            if stored is not None and stored.message is not None and stored.message.session_id is not None:
-                engine.short_term.append(self._user_id, stored.message.session_id, [stored.message])
-
-    @staticmethod
-    def _check_budget(max_tokens: int) -> None:
-        if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-            raise InvalidInputError(f"max_tokens must be a positive number of tokens, not {max_tokens!r}")
-
     # --- async twins
 
-    aadd = _twin(add)
-    aremember = _twin(remember)
-    aupdate = _twin(update)
-    aforget = _twin(forget)
-    aconsolidate = _twin(consolidate)
-    asearch = _twin(search)
-    acontext = _twin(context)
-    awindow = _twin(window)
-    amessages = _twin(messages)
-    asessions = _twin(sessions)
-    aget = _twin(get)
-    ahistory = _twin(history)
-    astats = _twin(stats)
-    aflush = _twin(flush)
-    aexport_to = _twin(export_to)
-    aimport_from = _twin(import_from)
+    aadd = twin(add)
+    areplace_session = twin(replace_session)
+    aremember = twin(remember)
+    aupdate = twin(update)
+    aforget = twin(forget)
+    aconsolidate = twin(consolidate)
+    asearch = twin(search)
+    acontext = twin(context)
+    awindow = twin(window)
+    amessages = twin(messages)
+    asessions = twin(sessions)
+    aget = twin(get)
+    ahistory = twin(history)
+    astats = twin(stats)
+    aflush = twin(flush)
+    aexport_to = twin(export_to)
+    aimport_from = twin(import_from)
+    aimport_ = aimport_from
 
     async def arecords(self, **conditions: Any) -> list[Record]:
         """Return what ``records`` yields, as a list, without blocking the event loop."""
         call = functools.partial(lambda: list(self.records(**conditions)))
-        return await asyncio.get_running_loop().run_in_executor(self._open_engine().executor, call)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, call)
 
     async def aclose(self) -> None:
         """Do what ``close`` does, without blocking the event loop."""

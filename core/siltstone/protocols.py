@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from .records import Digest, Message, Record, SessionInfo
+from .records import Digest, ForgetReport, Message, Record, SessionInfo
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -133,7 +133,93 @@ class ShortTermStore(Protocol):
         """Remove a session's turns, single messages, or everything of the user."""
 
 
+@dataclass(frozen=True)
+class Turn:
+    """A message as one of its session's recent turns, and until when it is one."""
+
+    message: Message
+    until: datetime
+
+
+@dataclass(frozen=True)
+class TurnsCopy:
+    """What a shared short-term store has of a session: the newest messages, and the ``Store.revision`` they are of.
+
+    ``as_of`` is ``None`` where there is no copy. ``fence`` is what a copy that is put in its place has to show.
+    """
+
+    fence: str
+    as_of: str | None = None
+    messages: tuple[Message, ...] = ()
+
+
+@runtime_checkable
+class SharedShortTermStore(ShortTermStore, Protocol):
+    """A short-term store outside of this process, which holds copies of what the long-term store has.
+
+    Such a copy counts as long as the store is at the revision that it is of, so that nothing is served that was
+    forgotten, changed or added to meanwhile, whatever became of the server between. Every verb raises
+    ``BackendUnavailableError`` where the server does not do its part.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where it is, without what is secret in the address."""
+
+    @property
+    def ttl(self) -> timedelta:
+        """How long a turn is kept after it was stored."""
+
+    @property
+    def turns(self) -> int:
+        """How many turns of a session are kept."""
+
+    def copied(self, user_id: str, session_id: str, limit: int, *, now: datetime) -> TurnsCopy:
+        """Return the copy of a session's newest turns that have not expired."""
+
+    def copy(
+        self, user_id: str, session_id: str, turns: Sequence[Turn], *, as_of: str, fence: str, now: datetime
+    ) -> None:
+        """Put a copy in place, unless something of the user was dropped since ``fence`` was read."""
+
+    def follow(
+        self,
+        user_id: str,
+        before: str,
+        after: str,
+        *,
+        session_id: str | None = None,
+        added: Sequence[Turn] = (),
+        now: datetime,
+    ) -> None:
+        """Let copies of the revision ``before`` be ones of ``after``, which has ``added`` of one session beside."""
+
+    def clear(self) -> None:
+        """Remove everything of all users."""
+
+    def check(self) -> None:
+        """Raise ``BackendUnavailableError`` unless the server is there."""
+
+    def close(self) -> None:
+        """Give connections back."""
+
+
 # --- the store
+
+
+EVERYBODY: Final = "*"
+"""Stands for a user on the page of ``KeepsOwed`` where nobody knows any more whose copies they are."""
+
+
+@runtime_checkable
+class KeepsOwed(Protocol):
+    """A store that notes whose copies elsewhere are to be removed, so that a killed process leaves it to the next."""
+
+    def owed(self) -> Mapping[str, str]:
+        """Return the page that was written last: users by what they are noted under; an empty one at first."""
+
+    def turn_owed(self, turn: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Replace the page by what ``turn`` makes of it; on disk when it returns, and nobody comes between."""
 
 
 @runtime_checkable
@@ -148,6 +234,51 @@ class KeepsUsage(Protocol):
 
     def turn_usage(self, turn: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
         """Replace the page by what ``turn`` makes of it; it survives a killed process, and nobody comes between."""
+
+
+@runtime_checkable
+class KeepsRemains(Protocol):
+    """A store on an engine that keeps for a while what was deleted."""
+
+    def remains(self, user_id: str) -> tuple[str, ...]:
+        """Return where it is kept, and how to end that, a sentence each; commands stand between backquotes."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A user whom a worker has taken to consolidate: as whom, at which ``turn`` of their writes, and how many seconds
+    after the last of these."""
+
+    user_id: str
+    owner: str
+    turn: int
+    silence: float
+
+
+@runtime_checkable
+class SharesWork(Protocol):
+    """A store that keeps which users are due to be consolidated, for all workers of all machines that have it open."""
+
+    def claim(self, owner: str, *, pause: float, lease: float) -> Claim | None:
+        """Take a user who has been due for ``pause`` seconds, the longest first; ``None`` where nobody is.
+
+        Nobody else can take them for ``lease`` seconds; after that, whoever took them is taken for dead.
+        """
+
+    def release(self, claim: Claim, again: float | None) -> None:
+        """Give a user back, due in ``again`` seconds, or else with their next write; at once if that has been."""
+
+
+@runtime_checkable
+class KeepsVectorsElsewhere(Protocol):
+    """A store whose vectors are in an engine beside it."""
+
+    def reconcile(self, user_id: str) -> int:
+        """Compare what the store knows with what the engine has, both ways; return how many differences there were.
+
+        What is missing there is pending again, what belongs to no text here is deleted. Raises
+        ``BackendUnavailableError``.
+        """
 
 
 @dataclass(frozen=True)
@@ -237,10 +368,39 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Commit:
-    """The receipt of a commit: the user's new revision, and the ids that were skipped as forgotten before."""
+    """The receipt of a commit: the user's new revision, and the ids that were skipped as forgotten before.
+
+    ``before`` is the revision that it came right after, where the store can tell.
+    ``waiting`` is how many vectors could not be sent to where they are kept, and are pending.
+    """
 
     revision: str
     skipped: tuple[str, ...] = ()
+    before: str | None = None
+    waiting: int = 0
+
+
+@dataclass(frozen=True)
+class Near:
+    """Rows that were found to be near a query elsewhere: keys ``(n,)`` ascending, and their nearness ``(n,)``."""
+
+    keys: Ints
+    nearness: Floats
+
+    @classmethod
+    def of(cls, keys: Sequence[int], nearness: Floats | None = None) -> Near:
+        """Return the rows of some keys; without ``nearness`` none."""
+        given = np.empty(0, np.float32) if nearness is None else np.asarray(nearness, np.float32)
+        return cls(np.array(keys, np.int64)[: len(given)], given)
+
+    def placed(self, keys: Ints) -> Floats:
+        """Return the nearness of rows by their keys, nan where it is not known."""
+        found = np.full(len(keys), np.nan, np.float32)
+        if len(self.keys) and len(keys):
+            places = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+            there = self.keys[places] == keys
+            found[there] = self.nearness[places[there]]
+        return found
 
 
 @dataclass(frozen=True)
@@ -251,6 +411,8 @@ class Query:
     nearness in the user's own space (see ``index.whitening``) where the store can give it: what all of the user's
     texts share then counts less, and ``Candidates.dense`` are products that order rows, not cosines.
     ``space`` is what the vector was made in, where the caller knows; in another one it is an ``EmbedderMismatchError``.
+    ``near`` stands in for the vector where the vectors are kept elsewhere: rows that shall be among the candidates,
+    as far as they are meant, and what is known of their nearness.
     """
 
     terms: tuple[str, ...]
@@ -259,6 +421,7 @@ class Query:
     depth: int = 200
     whiten: bool = False
     space: Fingerprint | None = None
+    near: Near | None = None
 
 
 @dataclass(frozen=True)
@@ -347,7 +510,7 @@ PROBE = "Alice moved from Berlin to Lisbon in May. 李雷五月从柏林搬到�
 
 @dataclass(frozen=True)
 class StoreStats:
-    """Counts of one user's live rows, on-disk bytes by part, and what was repaired or quarantined."""
+    """Counts of one user's live rows, bytes on disk and in memory by part, and what was repaired or quarantined."""
 
     messages: int
     records: int
@@ -356,6 +519,7 @@ class StoreStats:
     pending_vectors: int
     bytes: Mapping[str, int]
     health: tuple[str, ...] = ()
+    memory: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 @runtime_checkable
@@ -378,12 +542,17 @@ class Store(Protocol):
         puts: Sequence[Put],
         *,
         expect: Mapping[str, int] | None = None,
+        sizes: Mapping[str, int] | None = None,
         space: Fingerprint | None = None,
+        remove: Sequence[str] = (),
     ) -> Commit:
         """Write all items or none; on disk when it returns.
 
-        ``expect`` maps item ids to the version that must still be the stored one (0: absent); otherwise
-        ``ConflictError`` and nothing is written. What was forgotten is skipped, and with it what rests on it.
+        ``expect`` maps item ids to the version that must still be the stored one (0: absent), ``sizes`` sessions to
+        the number of messages that they must still have; otherwise ``ConflictError`` and nothing is written.
+        ``remove`` are ids of other items that go for good with the same commit: no reader, and no kill, ever leaves
+        the one without the other. They are not refused: a later commit may write the same again. What was forgotten is
+        skipped, and with it what rests on it.
         ``space`` is what the vectors were made in, where the caller knows: ``EmbedderMismatchError``, and nothing is
         written, when the store is in another one by now.
         """
@@ -395,6 +564,13 @@ class Store(Protocol):
 
         What matches one of ``transcripts`` is refused if sent again. With ``everything`` the user's whole store goes,
         except what is refused.
+        """
+
+    def forget(self, user_id: str, ids: Sequence[str], *, named: bool = True) -> ForgetReport:
+        """Remove items for good by id, with what rests on them, and refuse them if sent again; report what went.
+
+        See ``stores.cascade`` for what rests on them; a store may hide the items before it looks for that. ``named``:
+        each is meant for itself, by id or kind, so that none is made again out of sources that stay.
         """
 
     def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:

@@ -12,9 +12,12 @@ from datetime import datetime, timezone
 from typing import Any, Final
 
 from .errors import InvalidInputError
+from .meter import Spent
 
 ROLES: Final = ("system", "user", "assistant", "tool")
 KINDS: Final = ("turn", "profile", "event", "fact", "summary", "insight", "document", "item")
+WRONG: Final = "wrong"
+"""Flag of a record that a person has found to be wrong: it is kept, and told in no context."""
 HIDDEN_KINDS: Final = ("job", "review")
 """Kinds of records that are the memory's own affairs, not memories: stored, and gone with what they rest on, but never
 searched, listed, counted or embedded. A job is work on some messages that is under way, or that has failed; a review
@@ -24,6 +27,8 @@ TOPIC_LEVEL: Final = 4
 TURN_PREFIX: Final = "turn:"
 JOB_PREFIX: Final = "job:"
 """Ids of turn records are this prefix and the message's stored id; supplied ids may not begin with it."""
+RESTART: Final = "restart"
+"""Metadata key of a message that empties a session's working memory; its value lists the ids of what stays."""
 
 
 def to_datetime(value: datetime | str, what: str = "time") -> datetime:
@@ -181,7 +186,8 @@ class Context:
 
     ``text`` counts ``tokens`` by the memory's token counter, never more than the budget. ``sections`` are its
     parts in order, ``hits`` the search results that it holds, ``recent`` the turns of the running session in it,
-    ``omitted`` how many entries were left out, by reason (``budget``, ``score``, ``duplicate``, ``cut``).
+    ``omitted`` how many entries were left out, by reason (``budget``, ``score``, ``duplicate``, ``cut``,
+        ``wrong``: a person has marked them so)
     """
 
     text: str
@@ -264,7 +270,8 @@ class ForgetReport:
 
     ``messages`` and ``records`` are the ids that went; ``derived`` those of them that went because everything
     they rested on went; ``partial`` the derived records that rest partly on something else; ``dry_run`` whether
-    nothing was changed.
+    nothing was changed; ``remains`` what the engine under the store still holds of it, and how to end that, a sentence
+    each with commands between backquotes: nothing for a folder, a SQLite file and ``:memory:``.
     """
 
     messages: tuple[str, ...] = ()
@@ -272,6 +279,7 @@ class ForgetReport:
     derived: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
     dry_run: bool = False
+    remains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -316,13 +324,30 @@ class ImportProblem:
 
 
 @dataclass(frozen=True)
+class ImportPreview:
+    """What an import has understood of a source: its first items, and what there is in it.
+
+    ``items`` are the first messages and records, ``sessions`` how many conversations there are, ``speakers`` the first
+    names (or roles) in them, ``since`` and ``until`` the times of the first and last message that has one.
+    """
+
+    items: tuple[Message | Record, ...] = ()
+    sessions: int = 0
+    speakers: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
 class ImportReport:
     """What ``import_from`` made of a source (or, with ``dry_run``, would make).
 
     ``read`` items (a message and its turn are one) are each ``added``, ``updated`` (the source has a later version),
-    ``unchanged`` (stored already), ``skipped`` (forgotten in this store, resting on something that is not in it, or
-    older than what it has) or ``failed`` (unreadable, or another item has its id). ``problems`` names those that
-    were skipped or failed, the first 1,000 of them. ``notes`` are sentences on the whole: what became of vectors.
+    ``unchanged`` (stored already), ``skipped`` (forgotten in this store, resting on something that is not in it,
+    older than what it has, or nothing that anybody said) or ``failed`` (unreadable, or another item has its id).
+    ``problems`` names those that were skipped or failed, the first 1,000 of each. ``notes`` are sentences on the whole:
+    how times were read, what became of vectors. ``failed_file`` is the path where what failed is kept, if it was asked
+    for. ``preview`` says what was understood.
     """
 
     format: str
@@ -335,6 +360,8 @@ class ImportReport:
     problems: tuple[ImportProblem, ...] = ()
     notes: tuple[str, ...] = ()
     dry_run: bool = False
+    failed_file: str | None = None
+    preview: ImportPreview | None = None
 
 
 @dataclass(frozen=True)
@@ -344,14 +371,20 @@ class Stats:
     Counts are of live rows; ``bytes`` is on-disk size by part; ``embedder`` names the model of the store;
     ``pending_vectors`` counts texts that cannot be found by meaning yet; ``last_error`` is the embedder's last
     failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts what a
-    model is at work on (``leased``), that wait after a failure, and that are ``dead``, with a line for each of these in
-    ``dead_letters``. ``reviews`` counts digests that wait for a person to look at them. ``compression`` is tokens of
-    messages per token of the summaries and statements made of them.
+    model is at work on (``leased``), that wait after a failure, and that are ``dead``; ``unfinished`` has a line for
+    each of the first two, ``dead_letters`` for the last. ``reviews`` counts digests that wait for a person to look at
+    them. ``compression`` is tokens of messages per token of the summaries and statements made of them.
 
     ``model_usage`` is what language models were used for today (UTC), by all processes, and the day's budget, where
     ``Settings`` limits them; ``over_budget`` says when the next day begins, once that is used up. ``sensitive`` counts
     texts that were ``redacted`` for a model, or kept from it (``local``), since the store was opened, and the summaries
     that were made so (``redacted_summaries``, ``local_summaries``).
+
+    ``stages`` is what each stage of the work has cost the process that holds the store, for all its users, since it
+    was opened: ``siltstone.meter`` says what is counted. ``memory`` is bytes: of this user's ``vector_index``,
+    ``word_index`` and ``rows`` (parts of them mapped from files), of the ``embedder`` once it is loaded, of the whole
+    ``process``; of the ``gpu``, where PyTorch uses one, and of that in all (``gpu_total``). Two states are equal
+    whatever these are.
     """
 
     user_id: str
@@ -367,12 +400,15 @@ class Stats:
     last_error: str | None = None
     health: tuple[str, ...] = ()
     jobs: Mapping[str, int] = field(default_factory=dict)
+    unfinished: tuple[str, ...] = ()
     dead_letters: tuple[str, ...] = ()
     reviews: int = 0
     compression: float | None = None
     model_usage: Mapping[str, int] = field(default_factory=dict)
     over_budget: str | None = None
     sensitive: Mapping[str, int] = field(default_factory=dict)
+    stages: Mapping[str, Spent] = field(default_factory=dict, compare=False)
+    memory: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | None:
@@ -406,6 +442,14 @@ def expired(record: Record, now: datetime) -> bool:
 def message_id(id: str) -> str:
     """Return the message id that a turn's record id stands for; other ids are their own."""
     return id[len(TURN_PREFIX) :] if id.startswith(TURN_PREFIX) else id
+
+
+def is_restart(message: Message) -> bool:
+    """Return whether the message empties its session's working memory; applications may have metadata of that name."""
+    if message.role != "system" or message.content:
+        return False
+    keep = (message.metadata or {}).get(RESTART)
+    return isinstance(keep, list) and all(isinstance(id, str) for id in keep)
 
 
 def is_reserved(id: str) -> bool:

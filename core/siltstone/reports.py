@@ -14,7 +14,8 @@ class AuditEntry:
 
     ``action``: ``forget`` (some of a user's memories), ``erase`` (all of a user), ``restore``, ``repair``, ``rekey``
     or ``migrate``; ``at``: when, in UTC; ``user_id``: whose memories, ``None`` for a deed on the whole store;
-    ``ids``: the messages and records concerned; ``counts``: how many of what; ``taken_at``: of a restore, when its
+    ``ids``: the messages and records concerned; ``hashed_ids``: those of them that were made of others, by keyed hashes
+    of their ids, which follow from their words; ``counts``: how many of what; ``taken_at``: of a restore, when its
     backup was taken, in UTC.
     """
 
@@ -24,6 +25,22 @@ class AuditEntry:
     ids: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     taken_at: datetime | None = None
+    hashed_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EmbedReport:
+    """What ``embed_source`` did: ``texts`` read, ``embedded`` of them, ``known`` already, ``failed`` twice.
+
+    ``path`` is the file of vectors; ``error`` says why the last of the failures failed.
+    """
+
+    path: str
+    texts: int
+    embedded: int
+    known: int
+    failed: int
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,8 +66,10 @@ class RestoreReport:
 
     ``forgotten``: items that the backup held and that were forgotten since; ``erased``: users who were erased since,
     and did not come back; ``unreadable``: folders of users whose key is not there; ``knew``: what was known of the time
-    since the backup: ``store`` (the store was still there), ``audit`` (its audit was), ``part`` (lines of its audit had
-    been lost, so that something forgotten may be back), or ``nothing``.
+    since the backup: ``store`` (the store was still there), ``audit`` (its audit was), ``part`` (the audit does not
+    name all that went, so that something forgotten may be back), or ``nothing``. ``doubtful``: the ids, by user, of
+    what is back and says the same as something forgotten under another id; only the documents of the store could have
+    told whether that went, too, and they were gone.
     """
 
     source: str
@@ -61,6 +80,7 @@ class RestoreReport:
     erased: tuple[str, ...]
     unreadable: tuple[str, ...]
     knew: str
+    doubtful: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 Severity: TypeAlias = Literal["lost", "exposed", "recomputable", "cosmetic"]
@@ -139,3 +159,30 @@ class RekeyReport:
     location: str
     master_key: bool
     users: int
+
+
+@dataclass(frozen=True)
+class MigrationReport:
+    """What ``migrate`` did, or with ``dry_run`` would do.
+
+    ``users``, and of all of them: ``messages``, ``records`` (turns aside), ``jobs`` (work that waits or has failed, and
+    reviews), ``versions`` (of all these, earlier ones among them), ``vectors``, ``refused`` (what is refused as
+    forgotten) and ``audit`` (lines). ``written`` of the versions came in this run; the others were there. ``checksum``
+    is over all of it, and the same on both sides. ``target_was``: ``absent``, ``empty``, ``half done`` (by an earlier
+    run, which this one goes on with), ``the same`` (there was nothing to do) or ``replaced``.
+    """
+
+    source: str
+    target: str
+    users: int
+    messages: int
+    records: int
+    jobs: int
+    versions: int
+    vectors: int
+    refused: int
+    audit: int
+    written: int
+    checksum: str
+    target_was: str
+    dry_run: bool = False

@@ -5,12 +5,11 @@ What it recalls is fenced as data, and every memory is shown with the id by whic
 """
 
 # No postponed annotations here: frameworks read them to describe the tools' arguments.
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from .errors import SiltstoneError
-from .records import ForgetReport, Hit
+from .records import ForgetReport, Record
 from .text.guard import fence, neutral
 from .twins import Steps, arun, call, run
 
@@ -19,15 +18,21 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["fact", "profile", "event"]
 
-Query: TypeAlias = Annotated[str, "What to look for, as a question or a few words, in the user's language."]
-Since: TypeAlias = Annotated[str | None, "Only what happened at or after this time (ISO 8601), if given."]
-Until: TypeAlias = Annotated[str | None, "Only what happened at or before this time (ISO 8601), if given."]
-Text: TypeAlias = Annotated[str, "The memory: one statement that can be understood on its own, with names and dates."]
-KindOf: TypeAlias = Annotated[
-    Kind,
-    "profile: who the user is, what they prefer or always want; event: a plan, trip or appointment; fact: the rest.",
-]
-MemoryId: TypeAlias = Annotated[str, "The id of the memory, as the search shows it in square brackets."]
+QUERY: Final = "What to look for, as a question or a few words, in the user's language."
+SINCE: Final = "Only what happened at or after this time (ISO 8601), if given."
+UNTIL: Final = "Only what happened at or before this time (ISO 8601), if given."
+TEXT: Final = "The memory: one statement that can be understood on its own, with names and dates."
+KIND: Final = (
+    "profile: who the user is, what they prefer or always want; event: a plan, trip or appointment; fact: the rest."
+)
+MEMORY_ID: Final = "The id of the memory, as the search shows it in square brackets."
+
+Query: TypeAlias = Annotated[str, QUERY]
+Since: TypeAlias = Annotated[str | None, SINCE]
+Until: TypeAlias = Annotated[str | None, UNTIL]
+Text: TypeAlias = Annotated[str, TEXT]
+KindOf: TypeAlias = Annotated[Kind, KIND]
+MemoryId: TypeAlias = Annotated[str, MEMORY_ID]
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ FORGET: Final = Wording(
     "Delete one memory of this user for good, together with what was derived from it. Use it only when the user asks "
     "for it, or to replace a memory that is wrong. Search first: the id stands in square brackets.",
 )
+LONGEST: Final = 20_000
+"""Characters of one memory that a list shows: a whole book in it would leave a model no room to answer."""
 
 
 class MemoryTools:
@@ -106,41 +113,60 @@ class MemoryTools:
             return "The query is empty: say what to look for."
         try:
             hits = yield call("search", query, top_k=self._top_k, since=since or None, until=until or None)
-        except SiltstoneError as exc:
+        except Exception as exc:  # a model of the application's own, too
             return f"The memory could not be searched: {exc}"
-        return shown(hits) if hits else f"Nothing is remembered about: {query}"
+        return shown(hit.record for hit in hits) if hits else f"Nothing is remembered about: {query}"
 
     def _remember(self, text: str, kind: str) -> Steps[str]:
         try:
             id = yield call("remember", text, kind=kind, session_id=self._session_id)
-        except SiltstoneError as exc:
+        except Exception as exc:  # a model of the application's own, too
             return f"This could not be remembered: {exc}"
         return f"Remembered as [{id}]."
 
     def _forget(self, memory_id: str) -> Steps[str]:
-        id = memory_id.strip().strip("[]")
+        id = id_of(memory_id)
         try:
             report = yield call("forget", ids=[id])
-        except SiltstoneError as exc:
+        except Exception as exc:  # a model of the application's own, too
             return f"Nothing was forgotten: {exc}"
-        return _forgotten(id, report)
+        return forgotten(id, report) or f"Nothing was forgotten: {unknown(id)}"
 
 
-def shown(hits: Sequence[Hit]) -> str:
-    """Return recalled records as a fenced list: id, date, kind, speaker and text of each."""
-    return fence("\n".join(_line(hit) for hit in hits))
+def shown(records: Iterable[Record], *, most: int | None = LONGEST) -> str:
+    """Return records as a fenced list: id, date, kind, speaker and text of each, ``most`` characters of a text."""
+    return fence("\n".join(_line(record, most) for record in records))
 
 
-def _line(hit: Hit) -> str:
-    record = hit.record
+def clipped(text: str, most: int | None = LONGEST) -> str:
+    """Return a text, of which no more than ``most`` characters are there; where some are left out, it says how many."""
+    if most is None or len(text) <= most:
+        return text
+    return f"{text[:most]} … ({len(text) - most:,} more characters)"
+
+
+def _line(record: Record, most: int | None) -> str:
     what = "" if record.kind == "turn" else f" ({record.kind})"
     who = record.speaker or record.role
-    return f"[{record.id}] {record.time:%Y-%m-%d}{what} {f'{who}: ' if who else ''}{neutral(record.text)}"
+    # ids and names are as free as texts: an import brings them along
+    return neutral(
+        f"[{record.id}] {record.time:%Y-%m-%d}{what} {f'{who}: ' if who else ''}{clipped(record.text, most)}"
+    )
 
 
-def _forgotten(id: str, report: ForgetReport) -> str:
-    gone = len(report.records) or len(report.messages)
-    if not gone:
-        return f"Nothing was forgotten: there is no memory [{id}]. Search for it first; its id stands in brackets."
+def forgotten(id: str, report: ForgetReport) -> str:
+    """Return a sentence that says what went; empty if nothing did."""
+    if not (report.records or report.messages):
+        return ""
     derived = len(report.derived) + len(report.partial)
     return f"Forgot [{id}]" + (f", and {derived} more that rested on it." if derived else ".")
+
+
+def unknown(id: str) -> str:
+    """Return what to tell a model that names a memory which is not there."""
+    return f"there is no memory [{id}]. Search for it first; its id stands in brackets."
+
+
+def id_of(shown_id: str) -> str:
+    """Return an id as it is stored, with or without the brackets that it was shown in."""
+    return shown_id.strip().strip("[]")

@@ -1,17 +1,31 @@
 """One body for a function and its async twin.
 
 What takes several calls to a memory is written once, as a generator that yields each ``Call`` and is sent its
-result; ``run`` makes the calls, ``arun`` awaits the memory's own async twins of them.
+result; ``run`` makes the calls, ``arun`` awaits the memory's own async twins of them. ``twin`` makes a twin of a verb.
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import inspect
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
+
+class Threaded(Protocol):
+    """What has threads of its own, for its async twins."""
+
+    @property
+    def _executor(self) -> Executor: ...
+
+
+P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T", bound=Threaded)
 
 
 @dataclass(frozen=True)
@@ -65,3 +79,19 @@ async def arun(memory: Any, steps: Steps[R]) -> R:
     except StopIteration as stop:
         result: R = stop.value
         return result
+
+
+def twin(verb: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], Coroutine[Any, Any, R]]:
+    """Return the async twin of a verb: the same call on the memory's own threads."""
+
+    @functools.wraps(verb)
+    async def made(self: T, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        own = getattr(self, verb.__name__)  # a subclass's own, where it has one
+        call = functools.partial(copy_context().run, own, *args, **kwargs)  # traced as its caller
+        result: R = await asyncio.get_running_loop().run_in_executor(self._executor, call)
+        return result
+
+    owner, _, name = verb.__qualname__.rpartition(".")
+    made.__name__, made.__qualname__ = f"a{name}", f"{owner}.a{name}"
+    made.__doc__ = f"Do what ``{name}`` does, without blocking the event loop."
+    return made

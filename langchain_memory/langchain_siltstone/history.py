@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from siltstone import TieredMemory
-from siltstone.outbox import Outbox
+from siltstone import Message, TieredMemory
+from siltstone.adapters import check_memory, check_storing
+from siltstone.outbox import shared_outbox
+from siltstone.tiers.incoming import check_id
 from siltstone.tiers.restart import current, restart
 from siltstone.twins import Steps, arun, call, run
 
 from .messages import to_langchain, to_message
 
-_outboxes: WeakKeyDictionary[object, dict[str, Outbox]] = WeakKeyDictionary()
-"""What waits to be stored, by open store and user: it outlives histories and views, which are made anew per call."""
-
 
 class SiltstoneChatMessageHistory(BaseChatMessageHistory):
     """The raw transcript of a session, in full: ids, tool calls, artifacts, usage and multimodal content.
 
-    ``session_id`` names the conversation, ``memory`` is whose it is; making one costs nothing. Recalled memories
-    never enter ``messages``: put them into the prompt, as the example does, or use ``SiltstoneMemoryMiddleware``.
-    A memory that fails does not end the chat: its turns are kept, as long as the store is open, and stored again at
-    the next call, also by another history or another ``for_user`` view.
+    ``session_id`` names the conversation, as text or as what has one (a UUID, a number); ``memory`` is whose it is;
+    making one costs nothing. Recalled memories never enter ``messages``: put them into the prompt, as the example
+    does, or use ``SiltstoneMemoryMiddleware``; ``exclude_ids`` leaves out of them what ``history`` says already. A
+    memory that fails does not end the chat: its turns are kept, and stored with the user's next turn of whichever
+    session, or at ``memory.flush()`` or ``memory.close()``, which logs as an error what is lost then.
+
+    Raises ``InvalidInputError`` for a session without a name, ``ConfigurationError`` for what is no memory, or one that
+    is opened with ``read_only``.
 
     Deprecated by LangChain, with ``RunnableWithMessageHistory``, for removal in langchain-core 2.0;
     ``SiltstoneMemoryMiddleware`` with ``create_agent`` is the way that stays.
@@ -33,15 +35,21 @@ class SiltstoneChatMessageHistory(BaseChatMessageHistory):
     Example::
 
         from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-        from langchain_core.runnables import RunnablePassthrough
+        from langchain_core.runnables import RunnableLambda, RunnablePassthrough
         from langchain_core.runnables.history import RunnableWithMessageHistory
-        from siltstone import TieredMemory
+        from siltstone import Message, TieredMemory
 
         memory = TieredMemory.open("./memory", user_id="alice")
         prompt = ChatPromptTemplate.from_messages(
             [("system", "You are helpful.\\n{recalled}"), MessagesPlaceholder("history"), ("user", "{question}")]
         )
-        recall = RunnablePassthrough.assign(recalled=lambda x: memory.context(x["question"], max_tokens=800).text)
+
+        def recall_for(x, config):
+            said = [message.id for message in memory.messages(config["configurable"]["session_id"])]
+            return memory.context(x["question"], exclude_ids=said, max_tokens=800).text
+
+        recalled = RunnableLambda(recall_for)
+        recall = RunnablePassthrough.assign(recalled=recalled.with_fallbacks([RunnableLambda(lambda x: "")]))
         chat = RunnableWithMessageHistory(
             recall | prompt | model,
             lambda session_id: SiltstoneChatMessageHistory(session_id, memory=memory),
@@ -51,11 +59,17 @@ class SiltstoneChatMessageHistory(BaseChatMessageHistory):
         chat.invoke({"question": "Where do I work?"}, {"configurable": {"session_id": "monday"}})
     """
 
-    def __init__(self, session_id: str, *, memory: TieredMemory) -> None:
+    def __init__(self, session_id: object, *, memory: TieredMemory) -> None:
         super().__init__()
-        self.session_id = session_id
-        self._memory = memory
-        self._outbox = _outboxes.setdefault(memory.handle, {}).setdefault(memory.user_id, Outbox())
+        self.session_id = check_id("" if session_id is None else str(session_id), "session_id")
+        self._memory = check_memory(memory, "SiltstoneChatMessageHistory")
+        check_storing(
+            memory.opened_with,
+            "SiltstoneChatMessageHistory",
+            "read the transcript with memory.messages(session_id), or open the memory for writing",
+        )
+        self._fallen_back: list[Message] | None = None
+        self._outbox = shared_outbox(memory)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base declares an attribute
@@ -84,12 +98,23 @@ class SiltstoneChatMessageHistory(BaseChatMessageHistory):
 
     def _read(self) -> Steps[list[BaseMessage]]:
         yield from self._outbox.save(self.session_id)
-        stored = yield from self._outbox.read(call("messages", self.session_id), [])
-        said = current(self._outbox.shown(self.session_id, stored))
-        return [to_langchain(message) for message in (*said, *self._outbox.held(self.session_id))]
+        stored = yield from self._outbox.read(call("messages", self.session_id), None)
+        held = self._outbox.held(self.session_id, stored or ())
+        if self._fallen_back is not None:
+            # A run that began without the transcript cuts off as many messages at its end as it was given: the read
+            # after a failed one answers as that did, or the turn would be cut off.
+            said = self._fallen_back
+            self._fallen_back = said if stored is None else None
+        elif stored is None:
+            said = self._fallen_back = held
+        else:
+            said = [*current(self._outbox.shown(self.session_id, stored)), *held]
+        return [to_langchain(message) for message in said]
 
     def _add(self, messages: Sequence[BaseMessage]) -> Steps[None]:
+        self._fallen_back = None
         yield from self._outbox.say(self.session_id, [to_message(message) for message in messages])
 
     def _clear(self) -> Steps[None]:
+        self._fallen_back = None
         yield from self._outbox.save(self.session_id, [restart()])

@@ -6,12 +6,15 @@ import hashlib
 import json
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from langgraph.store.base import InvalidNamespaceError, Item, MatchCondition, PutOp, SearchItem, get_text_at_path
 
 from siltstone import Record
+from siltstone.text.guard import own_words
+from siltstone.text.storable import restored, storable
+from siltstone.text.wellformed import well_formed
 
 Namespace: TypeAlias = tuple[str, ...]
 Index: TypeAlias = Literal[False] | list[str] | None
@@ -29,8 +32,26 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 def item_id(namespace: Namespace, key: str) -> str:
     """Return the id of the record that holds an item: a hash of its address, whatever its labels are made of."""
-    address = json.dumps([list(namespace), key], ensure_ascii=True)
+    address = json.dumps(well_formed([list(namespace), key]), ensure_ascii=True)
     return "item:" + hashlib.sha256(address.encode()).hexdigest()[:32]
+
+
+def prepared(op: PutOp, now: datetime) -> PutOp:
+    """Return the write with address, value and time to live as they can be stored, without what siltstone injected.
+
+    Bytes, ``nan`` and integers of any size come back as they are. Raises ``TypeError`` for what is no data.
+    """
+    value = None if op.value is None else own_words(storable(op.value, fallback=_no_data))
+    ttl = None if expiry(now, op.ttl) is None else op.ttl
+    return op._replace(namespace=tuple(map(well_formed, op.namespace)), key=well_formed(op.key), value=value, ttl=ttl)
+
+
+def expiry(now: datetime, minutes: float | None) -> datetime | None:
+    """Return when an item expires that lives so many minutes; ``None`` for never, and for beyond all dates."""
+    try:
+        return None if minutes is None else now + timedelta(minutes=minutes)
+    except OverflowError:
+        return None
 
 
 def item_metadata(op: PutOp, created_at: datetime, updated_at: datetime, indexed: bool) -> dict[str, Any]:
@@ -38,7 +59,7 @@ def item_metadata(op: PutOp, created_at: datetime, updated_at: datetime, indexed
     return {
         "namespace": list(op.namespace),
         "key": op.key,
-        "value": dict(op.value or {}),
+        "value": op.value,
         "created_at": created_at.isoformat(),
         "updated_at": updated_at.isoformat(),
         "ttl": op.ttl,
@@ -49,7 +70,7 @@ def item_metadata(op: PutOp, created_at: datetime, updated_at: datetime, indexed
 
 def in_namespace(prefix: Namespace) -> dict[str, Any]:
     """Return the metadata that all items under a prefix have: stores compare metadata for equality only."""
-    return {f"namespace[{depth}]": label for depth, label in enumerate(prefix)}
+    return {f"namespace[{depth}]": well_formed(label) for depth, label in enumerate(prefix)}
 
 
 def item_text(op: PutOp, fields: Sequence[str]) -> str:
@@ -82,6 +103,12 @@ def namespace_of(record: Record) -> Namespace:
     return tuple(record.metadata["namespace"])
 
 
+def value_of(record: Record) -> dict[str, Any]:
+    """Return a copy of the value of the item that a record holds."""
+    value: dict[str, Any] = restored(record.metadata["value"])
+    return value
+
+
 def check_namespace(namespace: Namespace, *, may_be_empty: bool = False) -> Namespace:
     """Return a namespace that can hold items: one or more labels of any characters.
 
@@ -97,9 +124,10 @@ def check_namespace(namespace: Namespace, *, may_be_empty: bool = False) -> Name
     return tuple(namespace)
 
 
-def matches(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
-    """Return whether an item's value meets a search's filter."""
-    return all(_meets(value.get(key), wanted) for key, wanted in (conditions or {}).items())
+def matches(value: Any, conditions: Mapping[str, Any] | None) -> bool:
+    """Return whether an item's value meets a search's filter; a value that is no mapping has no fields."""
+    fields = value if isinstance(value, Mapping) else {}
+    return all(_meets(fields.get(key), wanted) for key, wanted in (conditions or {}).items())
 
 
 def in_path(namespace: Namespace, condition: MatchCondition) -> bool:
@@ -116,10 +144,14 @@ def _item_fields(record: Record) -> dict[str, Any]:
     return {
         "namespace": namespace_of(record),
         "key": held["key"],
-        "value": dict(held["value"]),
+        "value": value_of(record),
         "created_at": datetime.fromisoformat(held["created_at"]),
         "updated_at": datetime.fromisoformat(held["updated_at"]),
     }
+
+
+def _no_data(value: Any) -> Any:
+    raise TypeError(f"an item's value must be JSON; it holds {value!r}, a {type(value).__name__}: nothing was stored")
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
@@ -20,11 +21,15 @@ from langgraph.store.base import (
 )
 
 from siltstone import ConflictError, Hit, NotFoundError, Record, TieredMemory
+from siltstone.adapters import check_memory
 from siltstone.protocols import Clock
+from siltstone.text.wellformed import well_formed
+from siltstone.tiers.long_term import ATTEMPTS
 from siltstone.twins import Steps, arun, call, run
 
 from .items import (
     Namespace,
+    expiry,
     in_namespace,
     in_path,
     is_item,
@@ -33,8 +38,10 @@ from .items import (
     item_text,
     matches,
     namespace_of,
+    prepared,
     to_item,
     to_search_item,
+    value_of,
 )
 from .labels import AnyLabelStore
 
@@ -49,7 +56,9 @@ class SiltstoneStore(AnyLabelStore):
     """Namespaced values in the memory of one user, kept on disk and searched by words and meaning.
 
     Items are records of kind ``item``: the recall of other parts of the application sees them too. Namespaces lie
-    inside one user and may hold any characters, e.g. e-mail addresses. A write is on disk when it returns.
+    inside one user and may hold any characters, e.g. e-mail addresses. A write is on disk when it returns; of a batch
+    in which one value cannot be stored (``TypeError``) nothing is written. An item with ``index=False`` is read by its
+    key and listed, and never recalled.
 
     ``index``  which fields a search looks at by default (``{"fields": [...]}``; default: the whole value); the
                embedder is the memory's, so ``dims`` and ``embed`` are not needed
@@ -75,7 +84,7 @@ class SiltstoneStore(AnyLabelStore):
         ttl: TTLConfig | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._memory = memory
+        self._memory = check_memory(memory, "SiltstoneStore")
         self._fields = (index or {}).get("fields") or ["$"]
         self._clock = clock
         self.ttl_config = ttl
@@ -90,6 +99,10 @@ class SiltstoneStore(AnyLabelStore):
 
     def _batch(self, ops: list[Op]) -> Steps[list[Result]]:
         results: list[Result] = []
+        last = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
+        # All of them before the first is written: a value that cannot be stored leaves nothing half done.
+        now = self._now()
+        writes = [(put, item_text(put, self._fields)) for put in (prepared(op, now) for op in last.values())]
         for op in ops:
             if isinstance(op, GetOp):
                 results.append((yield from self._get(op)))
@@ -101,9 +114,8 @@ class SiltstoneStore(AnyLabelStore):
                 results.append(None)
             else:
                 raise ValueError(f"{op!r} is not an operation of a LangGraph store")
-        writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-        for write in writes.values():
-            yield from self._put(write)
+        for put, text in writes:
+            yield from self._put(put, text, now)
         return results
 
     def _get(self, op: GetOp) -> Steps[Item | None]:
@@ -113,32 +125,34 @@ class SiltstoneStore(AnyLabelStore):
         yield from self._renew([record], op.refresh_ttl)
         return to_item(record)
 
-    def _put(self, op: PutOp) -> Steps[None]:
+    def _put(self, op: PutOp, text: str, now: datetime) -> Steps[None]:
         id = item_id(op.namespace, op.key)
         if op.value is None:
             yield call("forget", ids=[id])
             return
-        now = self._now()
-        text = item_text(op, self._fields)
         written: dict[str, Any] = {
             "text": text or "/".join((*op.namespace, op.key)),  # a record needs one, if only to be listed by
-            "expires_at": None if op.ttl is None else now + timedelta(minutes=op.ttl),
+            "expires_at": expiry(now, op.ttl),
         }
-        earlier = yield from self._record(id, expired=True)
-        created_at = now if earlier is None or self._expired(earlier) else to_item(earlier).created_at
-        written["metadata"] = item_metadata(op, created_at, now, bool(text))
-        if earlier is None:
+        for attempt in range(ATTEMPTS):  # until nobody else puts or deletes it in between; the last write counts
+            earlier = yield from self._record(id, expired=True)
+            created_at = now if earlier is None or self._expired(earlier) else to_item(earlier).created_at
+            metadata = item_metadata(op, created_at, now, bool(text))
             try:
-                yield call("remember", kind="item", id=id, **written)
+                if earlier is None:
+                    yield call("remember", kind="item", id=id, metadata=metadata, **written)
+                else:
+                    yield call("update", id, metadata=metadata, **written)
                 return
-            except ConflictError:  # somebody else put it meanwhile; the last write counts
-                pass
-        yield call("update", id, **written)
+            except (ConflictError, NotFoundError):
+                if attempt == ATTEMPTS - 1:
+                    raise
 
     def _search(self, op: SearchOp) -> Steps[list[SearchItem]]:
         wanted = op.offset + op.limit
-        if op.query:
-            found = yield from self._ranked(op, op.query, wanted)
+        query = well_formed(op.query or "").strip()
+        if query:
+            found = yield from self._ranked(op, query, wanted)
         else:
             records = yield call("records", kinds="item", metadata=in_namespace(op.namespace_prefix))
             found = [(record, None) for record in records if _meets(record, op)]
@@ -190,8 +204,10 @@ class SiltstoneStore(AnyLabelStore):
             minutes = record.metadata["ttl"]
             if minutes is None or record.expires_at is None:
                 continue
-            span, expires_at = timedelta(minutes=minutes), self._now() + timedelta(minutes=minutes)
-            if expires_at - record.expires_at >= span * _RENEW:
+            expires_at = expiry(self._now(), minutes)
+            if expires_at is not None and expires_at - record.expires_at < timedelta(minutes=minutes) * _RENEW:
+                continue
+            with contextlib.suppress(NotFoundError):  # deleted meanwhile; it was there when it was read
                 yield call("update", record.id, expires_at=expires_at)
 
     def _expired(self, record: Record) -> bool:
@@ -202,4 +218,4 @@ class SiltstoneStore(AnyLabelStore):
 
 
 def _meets(record: Record, op: SearchOp) -> bool:
-    return is_item(record) and matches(record.metadata["value"], op.filter)
+    return is_item(record) and matches(value_of(record), op.filter)

@@ -10,13 +10,15 @@ from llama_index.core.memory.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
 from siltstone import Message, TieredMemory
-from siltstone.outbox import Outbox
+from siltstone.adapters import check_memory, check_storing
+from siltstone.outbox import Outbox, shared_outbox
+from siltstone.recall.packing import SECTIONS, check_budget, check_sections
 from siltstone.text.guard import CLOSE, OPEN
 from siltstone.twins import Steps, arun, call
 
 from .messages import content_key, to_message
 from .placeholders import neutralised
-from .transcript import unseen
+from .transcript import unseen, without_echo
 
 _SESSION = "session_id"
 """Argument and ``additional_kwargs`` key by which LlamaIndex's ``Memory`` names its conversation."""
@@ -31,7 +33,10 @@ class SiltstoneMemoryBlock(BaseMemoryBlock[str]):
     ``Memory`` hands messages to its blocks only when its queue overflows, so the block also stores, once each, those
     that it sees when it is asked. ``session_id`` names the conversation where ``Memory`` does not, ``max_tokens`` is
     the budget of what is recalled, ``sections`` are those of ``TieredMemory.context``. A memory that fails recalls
-    nothing and keeps the turns; the chat goes on.
+    nothing and keeps the turns that it could not store; the chat goes on.
+
+    Raises ``InvalidInputError`` for a budget or sections that are none, ``ConfigurationError`` for what is no memory,
+    or one that is opened with ``read_only``.
 
     Example::
 
@@ -47,15 +52,20 @@ class SiltstoneMemoryBlock(BaseMemoryBlock[str]):
     sections: tuple[str, ...] = ("profile", "summary", "recalled")
     memory: TieredMemory = Field(exclude=True, repr=False)
 
-    _outbox: Outbox = PrivateAttr(default_factory=Outbox)
+    _outbox: Outbox = PrivateAttr()
 
     def __init__(self, memory: TieredMemory, **fields: Any) -> None:
+        check_memory(memory, "SiltstoneMemoryBlock")
+        check_storing(memory.opened_with, "SiltstoneMemoryBlock", "open it for writing, or use SiltstoneRetriever")
+        check_sections(fields.get("sections", SECTIONS))
+        check_budget(fields.get("max_tokens", 1))
         super().__init__(**{"memory": memory, **fields})  # pydantic takes fields by keyword only
+        self._outbox = shared_outbox(memory)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         """Store what is new among ``messages`` and return what is recalled for the last user turn."""
         session_id = str(block_kwargs.get(_SESSION) or self.session_id)
-        return await arun(self.memory, self._recall(_plain(messages or ()), session_id))
+        return await arun(self.memory, self._recall(without_echo(_plain(messages or ())), session_id))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Store what is new among messages that leave the queue."""

@@ -15,6 +15,7 @@ from llama_index.core.schema import TextNode
 from llama_index.vector_stores.faiss import FaissVectorStore
 
 from siltstone import InvalidInputError, Message, Record, TieredMemory
+from siltstone.adapters import check_memory
 from siltstone.importers.lines import to_line
 from siltstone.importers.llama_index import MEMORY
 from siltstone.protocols import Stored
@@ -48,6 +49,7 @@ def export_faiss(
         storage = StorageContext.from_defaults(vector_store=vectors, persist_dir="./alice-index")
         index = load_index_from_storage(storage)
     """
+    check_memory(memory, "export_faiss")
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInputError(f"{target} exists and is not an empty folder: nothing was written; choose another")

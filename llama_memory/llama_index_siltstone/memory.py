@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeAlias
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.llm import LLM
@@ -15,14 +16,19 @@ from llama_index.core.memory import BaseMemory
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from siltstone import ConfigurationError, Message, TieredMemory
-from siltstone.outbox import Outbox
+from siltstone.adapters import check_memory, check_storing
+from siltstone.outbox import Outbox, own_outbox
+from siltstone.recall.packing import check_budget, check_sections
 from siltstone.tiers.restart import RESTART, current, is_restart, restart
 from siltstone.tiers.working import OVERHEAD
 from siltstone.twins import Steps, arun, call, run
 
 from .messages import text_of, to_chat_message, to_message, words
+from .saving import opened_options, saved_location, saved_options
 from .transcript import plan_set
 from .window import Insert, fit_window, with_recalled
+
+logger = logging.getLogger("siltstone")
 
 DEFAULT_TOKEN_LIMIT = 3000
 _LEAST_RECALL = 32
@@ -33,9 +39,20 @@ _PAGES = (64, 256)
 _CHARACTERS_PER_TOKEN = 5
 """About what English spends; where a model's tokens are longer, the window may be a little shorter than it could."""
 
+_ReadAt: TypeAlias = tuple[str | None, int | None]
+"""Revision of the user, and the room for which a conversation's end was read, ``None``: all of it."""
+
 
 def _new_session() -> str:
     return secrets.token_hex(8)
+
+
+@functools.cache
+def _warn_of_no_location() -> None:
+    logger.warning(
+        "SiltstoneMemory without a location= is kept in ':memory:', and what it remembers ends with this process: pass "
+        "location='./memory' to keep it"
+    )
 
 
 class SiltstoneMemory(BaseMemory):
@@ -44,11 +61,16 @@ class SiltstoneMemory(BaseMemory):
     ``get`` returns whole exchanges and the recalled text, valid for any chat API and never more than ``token_limit``
     tokens by the memory's own counter, calls to tools and thinking included. It may be shared between threads. A
     memory that fails does not end the chat: it is logged once, ``get`` returns what is known, and the turns that
-    could not be stored are kept and stored again at the next call.
+    could not be stored are kept, and stored with the user's next turn of whichever conversation, or at
+    ``flush`` or ``close`` of the ``TieredMemory``, which logs as an error what is lost then.
 
-    Made by ``from_defaults``. A saved ``Context`` holds where the store is, never a key, and opens it again.
+    Made by ``from_defaults``. Without ``location=`` the store is ``":memory:"``, and what it remembers ends with the
+    process; a warning says so once. A saved ``Context`` holds where the store is and how it was opened, ``Settings``
+    too, and opens it again. It never holds a key, a token or a password.
 
     ``location``, ``user_id``, ``options``   where the store is, whose memory, and what it was opened with
+    ``left_out``       names of the options that cannot be saved: objects and callables, addresses with a secret. A
+                       saved memory that lacks one is not opened without it: override ``open_memory`` to give it
     ``session_id``     the conversation
     ``token_limit``    the most that ``get`` returns, tokens
     ``insert``         where recalled text goes: before the last ``"user"`` turn (reaches every engine) or into the
@@ -60,7 +82,7 @@ class SiltstoneMemory(BaseMemory):
     Example::
 
         memory = SiltstoneMemory.from_defaults(location="./memory", user_id="alice", session_id="monday")
-        agent = FunctionAgent(llm=llm, tools=[...])
+        agent = FunctionAgent(llm=llm, tools=tools)
         await agent.run("Where do I work?", memory=memory)
     """
 
@@ -74,32 +96,36 @@ class SiltstoneMemory(BaseMemory):
     recall_share: float = Field(default=0.4, ge=0, le=1)
     sections: tuple[str, ...] = ("profile", "summary", "recalled")
     options: dict[str, Any] = Field(default_factory=dict)
+    left_out: list[str] = Field(default_factory=list)
     unsaved: list[dict[str, Any]] = Field(default_factory=list)
     memory: TieredMemory = Field(default=None, exclude=True, repr=False)  # type: ignore[assignment]  # opened below
 
     _outbox: Outbox = PrivateAttr()
-    _known: list[Message] = PrivateAttr(default_factory=list)
-    _read_at: tuple[str | None, int | None] | None = PrivateAttr(default=None)
+    _warned: bool = PrivateAttr(default=False)
+    _known: tuple[_ReadAt | None, list[Message]] = PrivateAttr(default=(None, []))
     _recalled: dict[tuple[str, str, int], str] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the store again where a saved memory is restored."""
         if self.memory is None:
             self.memory = self.open_memory()
-        self._outbox = Outbox(self.unsaved)
+        self._outbox = own_outbox(self.memory, self.unsaved)
 
     def open_memory(self) -> TieredMemory:
         """Open the store of a restored memory. Override it to give what is not saved: a key, an embedder object.
 
-        Raises ``ConfigurationError`` for ``":memory:"``, ``NotFoundError`` where the store is gone, and what else
-        ``TieredMemory.open`` raises.
+        Raises ``ConfigurationError`` for ``":memory:"`` and where something was left out, ``NotFoundError`` where the
+        store is gone, and what else ``TieredMemory.open`` raises.
         """
         if self.location == ":memory:":
             raise ConfigurationError(
                 "a memory in ':memory:' ends with the object that holds it and cannot be opened again from a saved "
                 "state; use a folder, e.g. SiltstoneMemory.from_defaults(location='./memory')"
             )
-        return TieredMemory.open(self.location, user_id=self.user_id, **{"create": False, **self.options})
+        if self.left_out:
+            raise ConfigurationError(f"this memory cannot be opened again as it was: {self._lacking()}")
+        options = {"create": False, **opened_options(self.options)}
+        return TieredMemory.open(self.location, user_id=self.user_id, **options)
 
     @classmethod
     def class_name(cls) -> str:
@@ -125,27 +151,48 @@ class SiltstoneMemory(BaseMemory):
         """Return the memory of a conversation, over an open ``TieredMemory`` or over the store at ``location``.
 
         With neither, as chat engines call it for ``memory_cls=SiltstoneMemory``, the store is ``":memory:"`` and ends
-        with the process. ``session_id`` defaults to a new conversation; ``token_limit`` to three quarters of the
-        ``llm``'s window, else 3,000. ``chat_history`` is taken on as by ``set``. ``options`` are those of
-        ``TieredMemory.open``; plain values are kept for opening the store again, ``key`` and ``token`` never.
+        with the process, which a warning says once. ``session_id`` defaults to a new conversation; ``token_limit`` to
+        three quarters of the ``llm``'s window, else 3,000. ``chat_history`` is taken on as by ``set``. ``options`` are
+        those of ``TieredMemory.open``.
+
+        Raises ``InvalidInputError`` for ``token_limit`` or ``sections`` that are none, ``ConfigurationError`` for what
+        is no memory, or one that is opened with ``read_only``, and what ``TieredMemory.open`` raises.
         """
+        if memory is not None:
+            check_memory(memory, "SiltstoneMemory")
+        check_storing(
+            options if memory is None else memory.opened_with,
+            "SiltstoneMemory",
+            "open it for writing, or recall with SiltstoneRetriever",
+        )
+        sections = check_sections(sections)
+        if token_limit is not None:
+            check_budget(token_limit, "token_limit")
         if memory is None:
-            memory = TieredMemory.open(location or ":memory:", user_id=user_id, **options)
+            if location is None:
+                _warn_of_no_location()
+            memory = TieredMemory.open(":memory:" if location is None else location, user_id=user_id, **options)
         elif location is not None or options:
             given = "location" if location is not None else next(iter(options))
             raise ConfigurationError(f"pass either an open memory or {given}=: the memory is open already")
         if token_limit is None:
             token_limit = DEFAULT_TOKEN_LIMIT if llm is None else llm.metadata.context_window * 3 // 4
+        opened_with = {**memory.opened_with, **options}
+        given = opened_with.pop("location", memory.location)
+        saved, left_out = saved_options(opened_with)
+        if not isinstance(given, str | os.PathLike):  # a store of the application's own
+            given, left_out = memory.location, ["location", *left_out]
         made = cls(
             memory=memory,
-            location=_saved_location(memory.location),
+            location=saved_location(os.fspath(given)),
             user_id=memory.user_id,
             session_id=session_id or _new_session(),
             token_limit=token_limit,
             insert=insert,
             recall_share=recall_share,
             sections=sections,
-            options={name: value for name, value in options.items() if _can_be_saved(name, value)},
+            options=saved,
+            left_out=left_out,
         )
         if chat_history:
             made.set(chat_history)
@@ -209,20 +256,34 @@ class SiltstoneMemory(BaseMemory):
 
     def reset(self) -> None:
         """Begin the conversation anew. What was said stays in long-term memory: to delete it, ``memory.forget``."""
-        run(self.memory, self._outbox.save(self.session_id, [restart()]))
+        run(self.memory, self._reset())
 
     async def areset(self) -> None:
         """Do what ``reset`` does, without blocking the event loop."""
-        await arun(self.memory, self._outbox.save(self.session_id, [restart()]))
+        await arun(self.memory, self._reset())
 
     # --- saving and copying
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Return a JSON-safe description from which ``from_dict`` opens the same store again. It holds no key."""
+        """Return a JSON-safe description from which ``from_dict`` opens the same store again. It holds no secret.
+
+        Where it cannot hold all that the store was opened with, a warning says so.
+        """
+        if self.left_out and not self._warned and type(self).open_memory is SiltstoneMemory.open_memory:
+            self._warned = True
+            logger.warning("a memory is saved that cannot be opened again as it was: %s", self._lacking())
         return self.model_dump(mode="json", **kwargs)
 
+    def _lacking(self) -> str:
+        names = ", ".join(f"{name}=" for name in self.left_out)
+        return (
+            f"a saved state cannot hold {names} (objects and callables, addresses with a password or token). Nothing "
+            "is lost; override SiltstoneMemory.open_memory to give what is missing, or pass models by name, and "
+            "secrets by the environment"
+        )
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SiltstoneMemory:
-        return type(self).from_dict(self.to_dict(), memory=self.memory)  # the open store is shared, not copied
+        return type(self).from_dict(self.model_dump(mode="json"), memory=self.memory)  # the open store is shared
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -247,30 +308,34 @@ class SiltstoneMemory(BaseMemory):
         return [to_chat_message(message) for message in said]
 
     def _said(self, room: int | None = None) -> Steps[list[Message]]:
-        """Return the conversation: what is stored, or else was last time, and what waits to be stored.
+        """Return the conversation as it is shown, with ``room`` only its end, as far as that many tokens can hold."""
+        return current((yield from self._stored(room)))
 
-        With ``room`` only as much of its end is read as that many tokens can hold.
-        """
+    def _stored(self, room: int | None = None) -> Steps[list[Message]]:
+        """Return what is stored of the conversation, or else was last time, and what waits to be stored."""
         yield from self._outbox.save(self.session_id)
         revision = yield from self._outbox.read(call("revision"), None)
-        if revision is None or (revision, room) != self._read_at:
-            for limit in (None,) if room is None else (*_PAGES, room // OVERHEAD + 1, None):
-                page = yield from self._outbox.read(call("messages", self.session_id, limit=limit), None)
-                if page is None:
-                    break
-                self._known, self._read_at = page, (revision, room)
-                if limit is None or len(page) < limit or _fills(page, room or 0, limit):
-                    break
-        return current([*self._shown(), *self._outbox.held(self.session_id)])
+        read_at, known = self._known
+        if revision is None or (revision, room) != read_at:
+            page = yield from self._newest(room)
+            if page is not None:
+                known = page
+                self._known = (revision, room), page  # in one step, and not read back: threads read for other rooms
+        return [*self._outbox.shown(self.session_id, known), *self._outbox.held(self.session_id, known)]
 
-    def _shown(self) -> list[Message]:
-        return self._outbox.shown(self.session_id, self._known)
+    def _newest(self, room: int | None) -> Steps[list[Message] | None]:
+        """Return the stored messages that ``room`` tokens can hold, or all; ``None`` where the memory fails."""
+        for limit in (None,) if room is None else (*_PAGES, room // OVERHEAD + 1, None):
+            request = call("messages", self.session_id, limit=limit)
+            page: list[Message] | None = yield from self._outbox.read(request, None)
+            if page is None or limit is None or len(page) < limit or _fills(page, room or 0, limit):
+                return page
+        raise AssertionError("unreachable")
 
     def _put(self, messages: Sequence[ChatMessage]) -> Steps[None]:
         said = [_said_now(message) for message in messages]
         yield from self._outbox.say(self.session_id, said)
-        if not self._outbox.held(self.session_id):
-            self._known = [*self._known, *said]  # what to go on with should the store fail next
+        self._know(said)
 
     def _recall(self, query: str, room: int, shown: Sequence[str]) -> Steps[str]:
         """Return what is recalled for a query: an agent asks several times in a turn, the store is asked once."""
@@ -278,8 +343,8 @@ class SiltstoneMemory(BaseMemory):
             return ""
         revision = yield from self._outbox.read(call("revision"), None)
         key = (revision, query, room)
-        if key in self._recalled:
-            return self._recalled[key]
+        if (known := self._recalled.get(key)) is not None:
+            return known
         request = call(
             "context",
             query or None,
@@ -295,13 +360,29 @@ class SiltstoneMemory(BaseMemory):
         return str(context.text)
 
     def _set(self, messages: list[ChatMessage]) -> Steps[None]:
-        yield from self._said()
-        plan = plan_set(self._shown(), [to_message(message) for message in messages])
-        # Without ids: the store then knows forgotten messages by their text, however often a transcript is sent.
-        added = iter((yield from self._outbox.save(self.session_id, plan.additions)))
+        stored = yield from self._stored()
+        plan = plan_set(stored, [to_message(message) for message in messages])
+        added = yield from self._outbox.save(self.session_id, plan.additions)
+        self._know(plan.additions)
         if plan.keep is not None:
-            keep = [id or next(added, "") for id in plan.keep]
-            yield from self._outbox.save(self.session_id, [restart(keep)])
+            if len(added) < len(plan.additions):  # they wait, and will have the ids that they bring
+                added = [message.id or "" for message in plan.additions]
+            following = iter(added)
+            yield from self._restart([id or next(following) for id in plan.keep])
+
+    def _reset(self) -> Steps[None]:
+        yield from self._restart([])
+
+    def _restart(self, keep: Sequence[str]) -> Steps[None]:
+        marker = replace(restart(keep), id=secrets.token_hex(10))
+        yield from self._outbox.save(self.session_id, [marker])
+        self._know([marker])
+
+    def _know(self, said: Sequence[Message]) -> None:
+        """Note what was stored just now: what to go on with should the store fail next."""
+        held = {message.id for message in self._outbox.held(self.session_id)}
+        _, known = self._known
+        self._known = None, [*known, *(message for message in said if message.id not in held)]
 
 
 def _fills(page: Sequence[Message], room: int, limit: int) -> bool:
@@ -315,18 +396,3 @@ def _fills(page: Sequence[Message], room: int, limit: int) -> bool:
 def _said_now(message: ChatMessage) -> Message:
     """Return the message with an id of its own: it is new, whatever was said or forgotten before."""
     return replace(to_message(message), id=secrets.token_hex(10))
-
-
-def _saved_location(location: str) -> str:
-    """Return where a store is for a process that runs in another folder; a password in a URL is left out."""
-    if location == ":memory:":
-        return location
-    if "://" not in location:
-        return os.path.abspath(os.path.expanduser(location))
-    url = urlsplit(location)
-    user, _, host = url.netloc.rpartition("@")
-    return url._replace(netloc=f"{user.partition(':')[0]}@{host}" if user else host).geturl()
-
-
-def _can_be_saved(name: str, value: Any) -> bool:
-    return name not in ("key", "token") and isinstance(value, str | int | float | bool)

@@ -2,15 +2,16 @@
 
 What both frameworks know has one place: the text in ``content``, calls to tools in ``metadata["tool_calls"]``
 (``id``, ``name``, ``args``) and the call that a result answers in ``metadata["tool_call_id"]``. Everything else that
-differs from a plain message's defaults stays as it came in ``metadata["llama_index"]``.
+differs from a plain message's defaults stays as it came in ``metadata["llama_index"]``, but for what siltstone
+injected.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
+from io import IOBase
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import (
@@ -18,14 +19,15 @@ from llama_index.core.base.llms.types import (
     ContentBlock,
     MessageRole,
     TextBlock,
+    ThinkingBlock,
     ToolCallBlock,
 )
 from pydantic import TypeAdapter
-from pydantic_core import to_jsonable_python
 
 from siltstone.records import Message
-from siltstone.text.guard import is_injected, without_injected
-from siltstone.text.wellformed import well_formed
+from siltstone.text.exchanges import calls_of
+from siltstone.text.guard import own_words, without_injected
+from siltstone.text.storable import restored, storable
 
 from .placeholders import neutralised
 
@@ -42,27 +44,39 @@ _ROLES: Final = {
     MessageRole.TOOL: "tool",
     MessageRole.FUNCTION: "tool",
 }
+_PICTURES: Final = "images"
+"""Argument of which LlamaIndex has made blocks."""
+
+_FREE: Final[Mapping[type, tuple[str, ...]]] = {
+    ThinkingBlock: ("additional_information",),
+    ToolCallBlock: ("tool_kwargs",),
+}
+"""Fields of blocks in which there may be anything, also what pydantic cannot write."""
+
 _BLOCKS: Final[TypeAdapter[list[ContentBlock]]] = TypeAdapter(list[ContentBlock])
 
 
 def to_message(message: ChatMessage) -> Message:
-    """Return the message as siltstone stores it, without text that siltstone had put into it."""
+    """Return the message as siltstone stores it: what is not JSON made so, without text that siltstone put into it.
+
+    There is no message that it refuses.
+    """
     role = _ROLES[message.role]
-    blocks = _own_words(message.blocks)
-    kwargs = well_formed(to_jsonable_python(dict(message.additional_kwargs), fallback=str))
-    kwargs.pop("images", None)  # LlamaIndex has made blocks of them
-    content = well_formed("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+    blocks = [part for block in message.blocks if (part := _own_part(block)) is not None]
+    kwargs = own_words(storable({key: value for key, value in message.additional_kwargs.items() if key != _PICTURES}))
+    content = "\n".join(part["text"] for part in blocks if part["block_type"] == "text")
 
     metadata: dict[str, Any] = {}
-    if calls := [_call(block) for block in blocks if isinstance(block, ToolCallBlock)] or _legacy_calls(kwargs):
+    made = [{**part, "id": part["tool_call_id"]} for part in blocks if part["block_type"] == "tool_call"]
+    if calls := calls_of({"tool_calls": made}) or calls_of(kwargs):
         metadata["tool_calls"] = calls
     if "tool_call_id" in kwargs:
         metadata["tool_call_id"] = kwargs.pop("tool_call_id")
     own: dict[str, Any] = {}
     if message.role.value != role:
         own["role"] = message.role.value
-    if not content or [type(block) for block in blocks] != [TextBlock]:
-        own["blocks"] = well_formed(_BLOCKS.dump_python(blocks, mode="json"))
+    if not content or [part["block_type"] for part in blocks] != ["text"]:
+        own["blocks"] = blocks
     if kwargs:
         own["additional_kwargs"] = kwargs
     if own or not content.strip():
@@ -71,19 +85,15 @@ def to_message(message: ChatMessage) -> Message:
 
 
 def to_chat_message(message: Message) -> ChatMessage:
-    """Return a stored message, whichever framework wrote it, as a new ``ChatMessage``."""
-    metadata = message.metadata or {}
-    own = copy.deepcopy(dict(metadata.get(OWN) or {}))
-    kwargs = own.get("additional_kwargs", {})
-    if "tool_call_id" in metadata:
-        kwargs["tool_call_id"] = metadata["tool_call_id"]
-    if "blocks" in own and not metadata.get("cut"):
-        blocks = _BLOCKS.validate_python(own["blocks"])
-    else:
-        blocks = [TextBlock(text=message.content)] if message.content else []
-        if not kwargs.get("tool_calls"):
-            blocks += [_call_block(call) for call in metadata.get("tool_calls") or ()]
-    return ChatMessage(role=MessageRole(own.get("role", message.role)), blocks=blocks, additional_kwargs=kwargs)
+    """Return a stored message, whichever application wrote it, as a new ``ChatMessage``.
+
+    Where its metadata are not what LlamaIndex takes, its words, its calls to tools and the call it answers are left.
+    """
+    metadata = restored(message.metadata or {})
+    try:
+        return _made(message, metadata, _own(metadata))
+    except (TypeError, ValueError, AttributeError):
+        return _made(message, metadata, {})
 
 
 def content_key(message: Message) -> str:
@@ -93,9 +103,8 @@ def content_key(message: Message) -> str:
     recalled text, spaces at the ends.
     """
     metadata = message.metadata or {}
-    blocks = (metadata.get(OWN) or {}).get("blocks", ())
-    pictures = [b for b in blocks if b.get("block_type") not in ("text", "thinking", "tool_call", "cache")]
-    calls = [(call.get("name"), call.get("args")) for call in metadata.get("tool_calls") or ()]
+    pictures = [b for b in _parts(message) if b.get("block_type") not in ("text", "thinking", "tool_call", "cache")]
+    calls = [(call["name"], call["args"]) for call in calls_of(metadata)]
     said = neutralised(without_injected(words(message))).strip()
     parts = [message.role, said, calls, metadata.get("tool_call_id"), pictures]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
@@ -105,16 +114,13 @@ def words(message: Message) -> str:
     """Return the text of a stored message, which may lie in its blocks alone."""
     if message.content:
         return message.content
-    blocks = ((message.metadata or {}).get(OWN) or {}).get("blocks", ())
-    return "\n".join(block["text"] for block in blocks if block.get("block_type") == "text")
+    return "\n".join(str(part.get("text") or "") for part in _parts(message) if part.get("block_type") == "text")
 
 
 def says_something(message: Message) -> bool:
     """Return whether a chat API would take the message: it has text, or calls, or other parts, or answers a call."""
-    metadata = message.metadata or {}
-    blocks = (metadata.get(OWN) or {}).get("blocks", ())
-    parts = metadata.get("tool_calls") or [b for b in blocks if b.get("block_type") not in ("text", "cache")]
-    return bool(words(message).strip() or parts or message.role == "tool")
+    parts = any(part.get("block_type") not in ("text", "cache") for part in _parts(message))
+    return bool(words(message).strip() or calls_of(message.metadata or {}) or parts or message.role == "tool")
 
 
 def text_of(message: ChatMessage | str | None) -> str:
@@ -124,31 +130,51 @@ def text_of(message: ChatMessage | str | None) -> str:
     return message.strip() if isinstance(message, str) else to_message(message).content.strip()
 
 
-def _own_words(blocks: Sequence[ContentBlock]) -> list[ContentBlock]:
-    kept: list[ContentBlock] = []
-    for block in blocks:
-        if isinstance(block, TextBlock) and is_injected(block.text):
-            if text := without_injected(block.text).strip():
-                kept.append(TextBlock(text=text))
-        else:
-            kept.append(block)
-    return kept
+def _made(message: Message, metadata: Mapping[str, Any], own: Mapping[str, Any]) -> ChatMessage:
+    kwargs = dict(own.get("additional_kwargs") or {})
+    if "tool_call_id" in metadata:
+        kwargs["tool_call_id"] = metadata["tool_call_id"]
+    if "blocks" in own and not metadata.get("cut"):
+        blocks = _BLOCKS.validate_python(own["blocks"])
+    else:
+        blocks = [TextBlock(text=message.content)] if message.content else []
+        if not kwargs.get("tool_calls"):
+            blocks += [
+                ToolCallBlock(tool_call_id=call["id"], tool_name=call["name"], tool_kwargs=call["args"])
+                for call in calls_of(metadata)
+            ]
+    return ChatMessage(role=MessageRole(own.get("role", message.role)), blocks=blocks, additional_kwargs=kwargs)
 
 
-def _call(block: ToolCallBlock) -> dict[str, Any]:
-    args = well_formed(to_jsonable_python(block.tool_kwargs, fallback=str))
-    return {"id": block.tool_call_id, "name": block.tool_name, "args": args}
+def _own(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what only LlamaIndex knows of a message; an application may have put anything there."""
+    own = metadata.get(OWN)
+    return own if isinstance(own, Mapping) else {}
 
 
-def _legacy_calls(kwargs: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls that older integrations keep in ``additional_kwargs``, in OpenAI's form or LlamaIndex's."""
-    calls = []
-    for call in kwargs.get("tool_calls") or ():
-        function = call.get("function") or {}
-        name, args = function.get("name", call.get("tool_name")), function.get("arguments", call.get("tool_kwargs"))
-        calls.append({"id": call.get("id", call.get("tool_id")), "name": name, "args": args})
-    return calls
+def _parts(message: Message) -> list[Mapping[str, Any]]:
+    """Return the stored blocks of a message that is more than its text."""
+    blocks = _own(message.metadata or {}).get("blocks")
+    return [part for part in blocks if isinstance(part, Mapping)] if isinstance(blocks, list | tuple) else []
 
 
-def _call_block(call: dict[str, Any]) -> ToolCallBlock:
-    return ToolCallBlock(tool_call_id=call.get("id"), tool_name=call["name"], tool_kwargs=call.get("args") or {})
+def _own_part(block: ContentBlock) -> dict[str, Any] | None:
+    """Return a block as JSON without what siltstone injected; ``None`` for a text that was nothing else."""
+    free = {name: storable(getattr(block, name)) for name in _FREE.get(type(block), ())}
+    told = {key: _as_text(value) for key, value in _fields(block).items()}
+    part: dict[str, Any] = storable(told | free)
+    own: dict[str, Any] = own_words(part)
+    return None if own != part and own["block_type"] == "text" and not own["text"].strip() else own
+
+
+def _fields(block: ContentBlock) -> dict[str, Any]:
+    """Return the fields of a block whose form LlamaIndex knows, as plain values."""
+    try:
+        return block.model_dump(exclude=set(_FREE.get(type(block), ())))
+    except ValueError:  # a picture or file in a stream that is closed by now: the rest is kept
+        return {name: None if isinstance(value, IOBase) else value for name, value in block}
+
+
+def _as_text(value: Any) -> Any:
+    """Return the bytes of a picture or a file, which LlamaIndex keeps in base64, as the text that they are."""
+    return value.decode() if isinstance(value, bytes) and value.isascii() else value

@@ -9,6 +9,7 @@ from llama_index.core.tools.types import ToolMetadata
 from llama_index.core.tools.utils import create_schema_from_function
 
 from siltstone import TieredMemory
+from siltstone.adapters import check_memory
 from siltstone.tool import MemoryTools
 
 
@@ -31,7 +32,7 @@ class SiltstoneToolSpec(MemoryTools, BaseToolSpec):
     ]
 
     def __init__(self, memory: TieredMemory, *, top_k: int = 5, session_id: str | None = None) -> None:
-        super().__init__(memory, top_k=top_k, session_id=session_id)
+        super().__init__(check_memory(memory, "SiltstoneToolSpec"), top_k=top_k, session_id=session_id)
 
     def get_metadata_from_fn_name(
         self, fn_name: str, spec_functions: list[SPEC_FUNCTION_TYPE] | None = None

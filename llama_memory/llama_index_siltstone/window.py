@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from llama_index.core.base.llms.types import (
     AudioBlock,
@@ -24,6 +24,7 @@ from llama_index.core.base.llms.types import (
 
 from siltstone.protocols import TokenCounter
 from siltstone.records import Message
+from siltstone.text.storable import storable
 from siltstone.tiers.working import OVERHEAD, fit
 
 from .messages import says_something, to_chat_message
@@ -97,7 +98,7 @@ def with_recalled(window: Sequence[ChatMessage], text: str, place: Insert) -> li
 def _cost(message: ChatMessage, counter: TokenCounter) -> int:
     tokens = OVERHEAD + sum(_block_cost(block, counter) for block in message.blocks)
     if message.additional_kwargs:
-        tokens += counter.count(json.dumps(message.additional_kwargs, ensure_ascii=False))
+        tokens += _cost_of_json(message.additional_kwargs, counter)
     return tokens
 
 
@@ -116,4 +117,8 @@ def _block_cost(block: ContentBlock, counter: TokenCounter) -> int:
         return counter.count(block.title) + _block_cost(block.cited_content, counter)
     if isinstance(block, CachePoint):
         return 0
-    return counter.count(block.model_dump_json())
+    return _cost_of_json(block, counter)
+
+
+def _cost_of_json(value: Any, counter: TokenCounter) -> int:
+    return counter.count(json.dumps(storable(value), ensure_ascii=False))

@@ -183,6 +183,17 @@ class LangGraphStoreSuite:
         assert item is not None
         assert item.value == {"n": 3}
 
+    def test_batch_awaited_does_the_same(self, store: BaseStore) -> None:
+        """``abatch`` carries out several operations at once; reads see the state before its writes."""
+        store.put(DOCS, "a", {"n": 1})
+        reads = [GetOp(DOCS, "a"), SearchOp(DOCS), ListNamespacesOp(), GetOp(DOCS, "b")]
+        writes = [PutOp(DOCS, "a", {"n": 2}), PutOp(DOCS, "b", {"n": 3})]
+        results = asyncio.run(store.abatch([*writes, *reads]))
+        assert results[:2] == [None, None]
+        assert results[2].value == {"n": 1}  # type: ignore[union-attr]
+        assert [keys(results[3]), results[4], results[5]] == [["a"], [DOCS], None]
+        assert sorted(keys(store.search(DOCS))) == ["a", "b"]
+
     def test_same_text_twice_in_one_batch(self, store: BaseStore) -> None:
         """Two items of a batch may say the same."""
         store.batch([PutOp(DOCS, "a", {"text": "tea"}), PutOp(DOCS, "b", {"text": "tea"})])

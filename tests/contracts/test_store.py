@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Iterator
 from datetime import timedelta, timezone
 from pathlib import Path
@@ -14,25 +15,64 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from items import DIM, NOON, asked, known, said, space, vector
+from postgres_server import emptied
 from siltstone.errors import ConflictError, InvalidInputError, NotFoundError
 from siltstone.protocols import UNKNOWN, Candidates, Put, Query, Refusal, Store, Stored, Where
-from siltstone.records import KINDS, Message, Record, replace
+from siltstone.records import KINDS, ForgetReport, Message, Record, replace
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
+from siltstone.stores.sql.dialect import Database
+from siltstone.stores.sql.sqlite import SqliteDatabase
+from siltstone.stores.sql.store import SqlStore
+from siltstone.stores.sql.unlocking import unlocked
+from vector_stores import VECTOR_STORES, over_vector_store, takes_any_width
+
+KINDS_OF_STORES = (
+    "ram", "folder", "folder-os", "folder-encrypted", "sqlite", "sqlite-encrypted", "postgres", "postgres-encrypted"
+)  # fmt: skip
 
 
-@pytest.fixture(params=["ram", "folder", "folder-os", "folder-encrypted"])
+@pytest.fixture(params=[*KINDS_OF_STORES, *VECTOR_STORES])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """One store of each kind."""
     made: Store
-    if request.param == "ram":
+    if request.param in VECTOR_STORES:
+        inner = None
+        if request.param.endswith("postgres"):
+            url = request.getfixturevalue("postgres")
+            emptied(url)
+            inner = postgres_store(url)
+        made = over_vector_store(request.param, tmp_path, inner_store=inner)
+    elif request.param == "ram":
         made = RamStore()
+    elif request.param == "sqlite":
+        made = SqlStore(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"))
+    elif request.param == "sqlite-encrypted":
+        made = encrypted(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"), tmp_path / "keys")
+    elif request.param.startswith("postgres"):
+        url = request.getfixturevalue("postgres")
+        emptied(url)
+        made = postgres_store(url, tmp_path / "keys" if request.param == "postgres-encrypted" else None)
     else:
         if request.param == "folder-encrypted":
             pytest.importorskip("cryptography")
         made = folder(tmp_path / "store", request.param)
     yield made
     made.close()
+
+
+def postgres_store(url: str, keys: Path | None = None) -> Store:
+    """Open a store on a server, an encrypted one if there is a folder for its keys."""
+    from siltstone.stores.sql.postgres import PostgresDatabase
+
+    database = PostgresDatabase(url)
+    return SqlStore(database) if keys is None else encrypted(database, keys)
+
+
+def encrypted(database: Database, keys: Path) -> SqlStore:
+    """Open an encrypted store in a database."""
+    pytest.importorskip("cryptography")
+    return SqlStore(database, veils=unlocked(database, bytes(range(32)), str(keys), create=True, lock_timeout=10))
 
 
 def folder(path: Path, kind: str) -> FolderStore:
@@ -373,7 +413,7 @@ def test_rows_carry_what_ranking_asks(store: Store) -> None:
             known("c", "moved", kind="event", importance=0.5, occurred_at=NOON, valid_until=NOON + timedelta(1)),
         ],
     )
-    candidates = store.candidates("u", asked("live"))
+    candidates = store.candidates("u", asked("live", "move"))
     rows = found(store, candidates)
     a, b, c = rows["turn:a"], rows["turn:b"], rows["c"]
     assert [KINDS[candidates.kind[row]] for row in (a, b, c)] == ["turn", "turn", "event"]
@@ -497,10 +537,13 @@ def test_another_embedding_space_drops_every_vector(store: Store) -> None:
     store.set_fingerprint(close)
     assert store.fingerprint() == close
     assert store.stats("u").pending_vectors == 0
-    store.set_fingerprint(space("other", 8))
+    width = 8 if takes_any_width(store) else DIM
+    store.set_fingerprint(space("other", width))
     assert store.stats("u").pending_vectors == 1
-    store.put_vectors("u", store.pending("u", 1), vector(1, 8)[None])
+    store.put_vectors("u", store.pending("u", 1), vector(1, width)[None])
     assert store.stats("u").pending_vectors == 0
+    if width == DIM:
+        return
     with pytest.raises(InvalidInputError):
         store.commit("u", [said("b", "two", seed=2)])
 
@@ -544,6 +587,33 @@ def test_what_is_removed_is_nowhere(store: Store) -> None:
     assert set(found(store, candidates)) == {"turn:b"}
     assert candidates.document_frequency.tolist() == [0, 0]
     assert store.stats("u").messages == 1
+
+
+def test_what_rests_on_the_forgotten_goes_along(store: Store) -> None:
+    """Forgetting takes all versions of an item and what rests on it, says which, and refuses the same again."""
+    store.commit("u", [said("a", "alpha", seed=1), said("b", "beta", seed=2), said("c", "gamma")])
+    store.commit("u", [said("a", "alpha two", seed=3, version=2), known("f", "of alpha", source_ids=("a",))])
+    store.commit("u", [known("g", "of both", source_ids=("f", "b")), known("h", "of beta", source_ids=("b",))])
+    report = store.forget("u", ["turn:a", "c", "nobody"])
+    assert report == ForgetReport(("a", "c"), ("turn:a", "turn:c", "f", "g"), ("f",), ("g",))
+    assert [stored and stored.id for stored in store.fetch("u", [*"abcfgh"])] == [None, "b", None, None, None, "h"]
+    assert {record.id for record in store.scan("u", Where())} == {"turn:b", "h"}
+    assert set(found(store, store.candidates("u", asked("alpha", seed=1)))) <= {"turn:b", "h"}
+    assert store.stats("u").messages == 1
+    again = [said("a", "new"), said("x", "Alpha"), said("y", "alpha two"), said("z", "gamma"), said("d", "delta")]
+    assert store.commit("u", again).skipped == ("a", "x", "y", "z")
+    with pytest.raises(ConflictError):  # a job under way
+        store.commit("u", [known("late", "of alpha", source_ids=("a",))], expect={"a": 2})
+    assert store.forget("u", ["a"]) == store.forget("v", ["a"]) == ForgetReport()
+
+
+def test_what_was_made_of_what_is_not_there_any_more_is_forgotten(store: Store) -> None:
+    """Of an id that made room for others, what rests on it goes, and a copy does not bring it back."""
+    store.commit("u", [said("a", "alpha"), known("f", "of alpha", source_ids=("a",))])
+    store.remove("u", ["a"])
+    assert store.forget("u", ["a"]) == ForgetReport((), ("f",), ("f",))
+    copies = [dataclasses.replace(put, restores=True) for put in (said("a", "alpha"), known("f", "of alpha"))]
+    assert store.refused("u", copies) == ("a", "f")
 
 
 def test_a_removed_id_can_be_written_again_unless_refused(store: Store) -> None:
@@ -679,7 +749,7 @@ def test_keys_stay_valid_while_others_write(store: Store) -> None:
 def test_replaced_rows_are_still_resolved(store: Store) -> None:
     """A row replaced between search and reading gives the version that was found, not another record."""
     store.commit("u", [known("a", "one"), known("b", "two")])
-    candidates = store.candidates("u", asked("one"))
+    candidates = store.candidates("u", asked("one", "two"))
     store.commit("u", [known("a", "three", version=2)])
     resolved = store.resolve("u", candidates.keys.tolist())
     assert [record.id for record in resolved if record is not None] == ["a", "b"]
@@ -728,7 +798,7 @@ def test_a_job_is_no_memory(store: Store) -> None:
     assert (after.records, after.kinds, after.pending_vectors) == (before.records, before.kinds, before.pending_vectors)
     assert [record.id for record in store.scan("u", Where())] == ["turn:m"]
     assert [record.id for record in store.pending("u", 9)] == ["turn:m"]
-    assert list(found(store, store.candidates("u", asked("answer")))) == ["turn:m"]
+    assert list(found(store, store.candidates("u", asked("answer", "hello")))) == ["turn:m"]
     assert list(found(store, store.candidates("u", asked("answer", kinds=("job",))))) == []
     with pytest.raises(InvalidInputError):
         store.commit("u", [dataclasses.replace(job("k"), vector=vector(1))])
@@ -795,3 +865,66 @@ def test_what_rests_on_a_skipped_item_is_skipped(store: Store) -> None:
     assert store.refused("u", puts) == ("m", "r", "q")
     assert store.commit("u", [*puts, known("k", "kept")]).skipped == ("m", "r", "q")
     assert [record.id for record in store.scan("u", Where())] == ["k"]
+
+
+# --- writing and removing in one commit
+
+
+def test_a_commit_takes_out_what_it_replaces(store: Store) -> None:
+    """What is removed with a commit is gone for readers, searches and dependents, with all its versions."""
+    store.commit("u", [said("a", "one old thing", seed=1), said("b", "two", minute=1, seed=2)])
+    store.commit("u", [said("a", "one thing", seed=1, version=2)])
+
+    store.commit("u", [said("c", "three", minute=2, seed=3)], remove=["a", "nobody"])
+
+    assert texts(store) == ["two", "three"]
+    assert store.fetch("u", ["a"]) == [None]
+    assert store.versions("u", "a") == []
+    assert set(found(store, store.candidates("u", asked("one", "three")))) >= {"turn:c"}
+    assert "turn:a" not in found(store, store.candidates("u", asked("one", seed=1)))
+    assert store.stats("u").messages == 2
+
+
+def test_a_commit_that_is_refused_takes_nothing_out(store: Store) -> None:
+    """Whether an item has another version than expected, or a session another size: nothing changes."""
+    store.commit("u", [said("a", "one")])
+
+    for wrong in ({"expect": {"a": 2}}, {"sizes": {"s": 2}}, {"sizes": {"s": 0}}, {"sizes": {"s": 1, "new": 1}}):
+        with pytest.raises(ConflictError, match="nothing was stored"):
+            store.commit("u", [said("b", "two")], remove=["a"], **wrong)
+
+    assert texts(store) == ["one"]
+    store.commit("u", [said("b", "two")], remove=["a"], expect={"a": 1}, sizes={"s": 1, "new": 0})
+    assert texts(store) == ["two"]
+
+
+def test_what_a_commit_took_out_may_be_written_again(store: Store) -> None:
+    """It was replaced, not forgotten: the same text and id of the same session are taken again."""
+    store.commit("u", [said("a", "one")])
+    store.commit("u", [], remove=["a"])
+
+    assert texts(store) == []
+    assert store.commit("u", [said("a", "one")]).skipped == ()
+    assert texts(store) == ["one"]
+
+
+def test_no_reader_sees_half_of_a_replacement(store: Store) -> None:
+    """While a session is replaced again and again, whoever reads it finds one whole state, never none or two."""
+    store.commit("u", [said(f"0-{n}", "state 0") for n in range(3)])
+    done = threading.Event()
+    seen: list[list[str]] = []
+
+    def look() -> None:
+        while not done.is_set():
+            seen.append(texts(store))
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for state in range(1, 40):
+        before = [f"{state - 1}-{n}" for n in range(3)]
+        store.commit("u", [said(f"{state}-{n}", f"state {state}") for n in range(3)], remove=before)
+    done.set()
+    reader.join()
+
+    assert seen
+    assert all(len(state) == 3 and len(set(state)) == 1 for state in seen)

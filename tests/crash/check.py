@@ -14,6 +14,7 @@ import numpy as np
 from items import asked, known, said, vector
 from siltstone.protocols import Where
 from siltstone.stores.files import auditfile, storefile
+from siltstone.stores.files.hashedids import hashed_id
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.table.table import HISTORY
 from siltstone.upkeep import restore, verify
@@ -55,8 +56,10 @@ def _check_promises(
     store: FolderStore, folder: Path, states: Mapping[str, tuple[State, State]], held: _Users, key: bytes | None
 ) -> None:
     gone: set[Version] = set()
-    audit = auditfile.read(str(folder), storefile.unlock(str(folder), key))
-    audited = {(deed.user_id, id) for deed in audit for id in deed.ids}
+    keys = storefile.unlock(str(folder), key)
+    settings = storefile.read(str(folder), keys)
+    deeds = list(auditfile.read(str(folder), keys))
+    audited = {(deed.user_id, id) for deed in deeds for id in (*deed.ids, *(deed.hashed or ()))}
     for name, (acknowledged, perhaps) in states.items():
         mine = {user: _of(name, items) for user, items in held.items()}
         now = next((state for state in (perhaps, acknowledged) if _texts(state.users) == _texts(mine)), None)
@@ -64,7 +67,9 @@ def _check_promises(
             raise Broken(f"{name}: neither the old nor the new state: {_differences(acknowledged, mine)}")
         _check_vectors(mine, acknowledged, perhaps)
         _check_refused(store, now)
-        _require(now.removed <= audited, f"{name}: the audit lacks {sorted(now.removed - audited)[:3]}")
+        hashed = {(user, id): (user, hashed_id(settings.user_key(user), id)) for user, id in now.removed}
+        lacking = sorted(item for item in now.removed if not audited & {item, hashed[item]})
+        _require(not lacking, f"{name}: the audit lacks {lacking[:3]}")
         gone |= now.gone
     _check_gone(folder, gone)
     _require(key is None or not _shown(folder), f"words can be seen without the key: {_shown(folder)[:3]}")

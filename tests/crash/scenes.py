@@ -6,20 +6,24 @@ A new way to change what is on disk gets a scene here.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from items import space
 from siltstone.errors import DecryptionError
 from siltstone.protocols import Where
+from siltstone.stores.encryption.cipher import Keys
 from siltstone.stores.files import disk, storefile
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.migrations.run import migrate
 from siltstone.stores.migrations.step import Step
 from siltstone.stores.table.table import HISTORY
+from siltstone.stores.user import UserStore
 from siltstone.upkeep import rekey, verify
 
 from .steps import die_at, watch
@@ -29,6 +33,8 @@ USER = "u"
 _KEY, _NEW_KEY = bytes(range(32)), bytes(range(32, 64))
 _MANY = 260
 """Items enough for a cache."""
+_FIRST_DERIVED = 49
+"""What is numbered higher, in scenes of what rests on something, does so."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Scene:
     alone: bool = False
     options: tuple[tuple[str, Any], ...] = ()
     dies: tuple[str, str] | None = None
-    """Where ``begin`` is killed, so that the life begins with what it left."""
+    """Where ``begin`` is killed, so that the life begins with what it left; ``_ITSELF`` where it does it itself."""
     opening: Callable[[Path], None] | None = None
     """What happens before the store is opened."""
     settle: Callable[[Path], None] | None = None
@@ -112,6 +118,33 @@ def _forget(writer: Writer) -> None:
     writer.forget(USER, ["v-30"])
 
 
+def _replace(writer: Writer) -> None:
+    first = writer.replace(USER, ["v-3", "v-4", "v-20"], 3)
+    writer.add(USER, 2)
+    writer.replace(USER, [*first[:2], "v-30"], 1)
+    writer.replace(USER, ["v-31"], 0)
+
+
+def _derived(writer: Writer) -> None:
+    _filled(writer)
+    rest = writer.derive(USER, ["v-4", "v-5"])
+    writer.derive(USER, [rest, "v-7"])
+    writer.derive(USER, ["v-8"])
+
+
+def _forget_with_what_rests_on_it(writer: Writer) -> None:
+    resting = [id for id in writer.state[USER] if int(id.split("-")[1]) > _FIRST_DERIVED]
+    writer.forget(USER, ["v-4", "v-20"], along=resting[:2])
+    writer.add(USER, 2)
+    writer.remove(USER, ["v-8"])
+
+
+def _hidden_alone(writer: Writer) -> None:
+    _derived(writer)
+    with patch.object(UserStore, "_carry_out", lambda *_: os.kill(os.getpid(), signal.SIGKILL)):
+        _forget_with_what_rests_on_it(writer)
+
+
 def _forget_everything(writer: Writer) -> None:
     writer.forget(writer.private, ["v-41"])
     writer.add(writer.private, _MANY)
@@ -150,7 +183,7 @@ def _touched(root: str) -> list[str]:
     return [os.path.relpath(path, root) for path in Path(root).rglob("docs.*")]
 
 
-def _rewrite(root: str) -> None:
+def _rewrite(root: str, keys: Keys) -> None:
     for path in _touched(root):
         disk.replace(os.path.join(root, path), Path(root, path).read_bytes())
 
@@ -177,6 +210,7 @@ def _backed_up(writer: Writer) -> None:
     writer.back_up()
     writer.add(USER, 3)
     writer.forget(USER, ["v-3", "v-4"])
+    writer.replace(USER, ["v-6", "v-7"], 2)
     writer.close()
 
 
@@ -227,6 +261,7 @@ def _then(*acts: Callable[[Writer], None]) -> Callable[[Writer], None]:
 
 _MANY_FILES = (("segment_size", 2_000),)
 _ENCRYPTED = (("key", _KEY),)
+_ITSELF = ("", "")
 _LEFT_MARKED, _LEFT_IN_TRASH = ("before", "rename docs"), ("after", "rename removed-user")
 
 SCENES = (
@@ -237,6 +272,10 @@ SCENES = (
     Scene("writing in many files", _filled, _write, options=_MANY_FILES),
     Scene("forgetting", _cached, _forget),
     Scene("forgetting in many files", _filled, _forget, options=_MANY_FILES),
+    Scene("replacing", _cached, _replace),
+    Scene("replacing in many files", _filled, _replace, options=_MANY_FILES),
+    Scene("forgetting what something rests on", _derived, _forget_with_what_rests_on_it),
+    Scene("making up for what is hidden alone", _hidden_alone, _only_open, dies=_ITSELF),
     Scene("forgetting a user", _filled, _forget_everything),
     Scene("making up for forgetting", _then(_filled, _forget), _only_open, dies=_LEFT_MARKED),
     Scene("making up for forgetting a user", _then(_filled, _forget_everything), _only_open, dies=_LEFT_IN_TRASH),
@@ -246,6 +285,8 @@ SCENES = (
     Scene("migrating", _of_format_1, _only_open, alone=True, opening=_migrate),
     Scene("a first life, encrypted", None, _a_life, options=_ENCRYPTED),
     Scene("forgetting, encrypted", _cached, _forget, options=_ENCRYPTED),
+    Scene("forgetting what something rests on, encrypted", _derived, _forget_with_what_rests_on_it, options=_ENCRYPTED),
+    Scene("making up for what is hidden alone, encrypted", _hidden_alone, _only_open, False, _ENCRYPTED, _ITSELF),
     Scene("forgetting a user, encrypted", _filled, _forget_everything, options=_ENCRYPTED),
     Scene("changing the keys of users", _cached, _other_data_keys, options=_ENCRYPTED),
     Scene("changing the keys of many files", _filled, _other_data_keys, options=_MANY_FILES + _ENCRYPTED),

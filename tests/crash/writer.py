@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -68,11 +69,40 @@ class Writer:
                 np.stack([vector(put[id][-1][1]) for id in missing]),
             )
 
-    def forget(self, user: str, ids: Sequence[str]) -> None:
+    def derive(self, user: str, sources: Sequence[str]) -> str:
+        """Add a record that rests on items."""
+        self._next += -self._next % 3  # a number that is no message's
+        id = f"{self.name}-{self._next}"
+        self._next += 1
+        version = self._version(id, ())
+        with self.journal.doing(user=user, put={id: [version]}):
+            self.store.commit(user, [known(id, version[0], user=user, seed=version[1], source_ids=tuple(sources))])
+        return id
+
+    def forget(self, user: str, ids: Sequence[str], *, along: Sequence[str] = ()) -> None:
+        """Forget items, and refuse the texts of messages from then on; ``along``: what rests on them."""
+        with self._removing(user, ids, along):
+            self.store.forget(user, ids)
+
+    def remove(self, user: str, ids: Sequence[str]) -> None:
         """Remove items for good, and refuse the texts of messages from then on."""
-        texts = [text for id in ids if is_message(id) for text, _ in self.state[user][id]]
-        with self.journal.doing(user=user, remove=list(ids), refuse=[(self.name, text) for text in texts]):
+        with self._removing(user, ids) as texts:
             self.store.remove(user, ids, transcripts=[Refusal(self.name, text=text) for text in texts])
+
+    def replace(self, user: str, ids: Sequence[str], count: int) -> list[str]:
+        """Add items and take others out, in one commit, as a session that is sent whole does."""
+        fresh = [f"{self.name}-{self._next + n}" for n in range(count)]
+        self._next += count
+        put = {id: [self._version(id, ())] for id in fresh}
+        with self.journal.doing(user=user, put=put, remove=list(ids)):
+            self.store.commit(user, [self._item(user, id, held) for id, held in put.items()], remove=ids)
+        return fresh
+
+    @contextmanager
+    def _removing(self, user: str, ids: Sequence[str], along: Sequence[str] = ()) -> Iterator[list[str]]:
+        texts = [text for id in ids if is_message(id) for text, _ in self.state[user][id]]
+        with self.journal.doing(user=user, remove=[*ids, *along], refuse=[(self.name, text) for text in texts]):
+            yield texts
 
     def forget_everything(self, user: str) -> None:
         """Remove all of a user that is this writer's alone."""
@@ -148,8 +178,10 @@ def wander(folder: Path, journal: Path, name: str, user: str, seed: int, key: by
             late = [id for id in mine if writer.state[user][id][-1][1] is None]
             if late:
                 writer.attach(user, late[:3])
-        elif chance < 0.9:
+        elif chance < 0.87:
             writer.forget(user, rng.sample(mine, rng.randint(1, 3)))
+        elif chance < 0.9:
+            writer.replace(user, rng.sample(mine, rng.randint(1, 3)), rng.randint(0, 2))
         elif chance < 0.95:
             writer.add(writer.private, 2)
         elif chance < 0.98:

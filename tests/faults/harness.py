@@ -9,8 +9,10 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final, TypeAlias
 
 from .inject import Mode, build
@@ -95,15 +97,23 @@ class Lives:
         return [outcome.calls for outcome in chapters]
 
     def through(self, faults: Sequence[Fault]) -> Iterator[tuple[Fault, Outcome]]:
-        """Live once with each fault, and yield what came of it."""
-        for first in range(0, len(faults), len(self._workers)):
-            some = faults[first : first + len(self._workers)]
-            for worker, fault in zip(self._workers, some, strict=False):
+        """Live once with each fault, and yield what came of it, in order; no worker waits for another."""
+        free: SimpleQueue[subprocess.Popen[str]] = SimpleQueue()
+        for worker in self._workers:
+            free.put(worker)
+
+        def lived(fault: Fault) -> Outcome:
+            worker = free.get()
+            try:
                 assert worker.stdin is not None
                 worker.stdin.write(json.dumps([fault.chapter, fault.number, fault.error, fault.mode]) + "\n")
                 worker.stdin.flush()
-            for worker, fault in zip(self._workers, some, strict=False):
-                yield fault, Outcome(**json.loads(self._answer(worker)))
+                return Outcome(**json.loads(self._answer(worker)))
+            finally:
+                free.put(worker)
+
+        with ThreadPoolExecutor(len(self._workers)) as pool:
+            yield from zip(faults, pool.map(lived, faults), strict=True)
 
     def _answer(self, worker: subprocess.Popen[str]) -> str:
         assert worker.stdout is not None

@@ -79,6 +79,17 @@ class Life:
                 lambda w: w.add(w.private, 2),
                 lambda w: w.forget(w.private, ["v-31"]),
                 lambda w: w.forget_everything(w.private),
+                lambda w: w.derive(USER, ["v-8", "v-10"]),
+            ],
+            [
+                lambda w: w.forget(USER, ["v-8"], along=[list(w.state[USER])[-1]]),
+                self.read,
+            ],
+            [
+                lambda w: w.replace(USER, ["v-9", "v-11", "v-12"], 2),
+                self.read,
+                lambda w: w.reopen(),
+                self.read,
             ],
             [
                 lambda w: w.add(USER, 80),  # enough for a cache

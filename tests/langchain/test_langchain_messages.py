@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("langchain_core")
 
+from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -22,8 +24,10 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from langchain_siltstone import SiltstoneChatMessageHistory, SiltstoneRetriever
 from langchain_siltstone.messages import to_langchain, to_message
-from siltstone import InvalidInputError, Message
+from siltstone import InvalidInputError, Message, TieredMemory
+from siltstone.testing import HashEmbedder, WordCounter
 
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
@@ -113,3 +117,133 @@ def test_message_of_another_framework_is_read() -> None:
     result = Message("tool", "found", metadata={"tool_call_id": "1"})
     assert to_langchain(call).tool_calls[0]["args"] == {"a": 1}  # type: ignore[attr-defined]
     assert to_langchain(result) == ToolMessage("found", tool_call_id="1")
+
+
+def kept(message: BaseMessage) -> BaseMessage:
+    """Return what a store gives back of the message."""
+    with TieredMemory.open(":memory:", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+        memory.add([to_message(message)], session_id="s")
+        (stored,) = memory.messages("s")
+        return to_langchain(stored)
+
+
+odd_values: st.SearchStrategy[Any] = st.recursive(
+    st.binary(max_size=4)
+    | st.floats()
+    | st.integers()
+    | st.text(st.characters(), max_size=4)
+    | st.builds(object)
+    | st.just(Document("d", metadata={"raw": b"\xff"})),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.tuples(inner)
+        | st.dictionaries(st.text(max_size=3) | st.integers() | st.binary(max_size=2), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+odd_objects = st.dictionaries(st.text(st.characters(), max_size=3), odd_values, max_size=2)
+odd_messages = st.one_of(
+    st.builds(HumanMessage, st.text(st.characters(), min_size=1), name=st.text(st.characters()), id=st.text()),
+    st.builds(
+        AIMessage, st.just("") | st.lists(odd_objects, max_size=2), additional_kwargs=odd_objects,
+        response_metadata=odd_objects, tool_calls=odd_objects.map(lambda args: [{"id": "1", "name": "f", "args": args}])
+    ),
+    st.builds(ToolMessage, st.just("ok"), tool_call_id=st.text(st.characters()), artifact=odd_values),
+)  # fmt: skip
+
+
+@given(odd_messages)
+def test_no_message_is_refused_or_lost(message: BaseMessage) -> None:
+    """Whatever providers and tools put into a message, the store takes it, and its role and calls are read again."""
+    got = kept(message)
+    assert got.type == message.type
+    assert len(getattr(got, "tool_calls", ())) == len(getattr(message, "tool_calls", ()))
+
+
+def test_bytes_and_odd_numbers_of_a_provider_come_back_as_they_were() -> None:
+    """Thought signatures are bytes, log probabilities of what cannot be are infinite."""
+    metadata = {"signature": b"\xff\xfe", "logprobs": [-math.inf], "seed": 2**70}
+    call = {"name": "f", "args": {"n": 2**70}, "id": "1", "type": "tool_call"}
+    message = AIMessage("ok", id="1", response_metadata=metadata, tool_calls=[call])
+    assert kept(message) == message
+
+
+FENCED = "<siltstone_memory>\nMy PIN is heliotrope\n</siltstone_memory>"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        HumanMessage(f"{FENCED}\n\nHi"),
+        HumanMessage([{"type": "text", "text": f"{FENCED}\n\nHi"}]),
+        HumanMessage([FENCED, "Hi"]),
+        ToolMessage([{"type": "text", "text": FENCED}], tool_call_id="1"),
+        ToolMessage("ok", tool_call_id="1", artifact={"raw": [FENCED], "structured": {"text": FENCED}}),
+        AIMessage("Hi", additional_kwargs={"prompt": FENCED}, response_metadata={"echo": FENCED}),
+        AIMessage("", tool_calls=[{"id": "1", "name": "f", "args": {"text": FENCED}}]),
+    ],
+    ids=["text", "text block", "string block", "tool block", "artifact", "metadata", "arguments"],
+)
+def test_injected_text_is_taken_out_wherever_it_stands(message: BaseMessage) -> None:
+    """In no part of a message is what siltstone recalled stored back; the message's own words stay."""
+    got = kept(message)
+    assert "heliotrope" not in repr(got)
+    assert got.type == message.type
+    assert ("Hi" in got.text) == ("Hi" in message.text)
+
+
+def test_block_that_was_all_injected_leaves_no_empty_one() -> None:
+    """Providers refuse empty text blocks."""
+    assert kept(HumanMessage([{"type": "text", "text": FENCED}, picture])).content == [picture]
+
+
+def test_documents_of_the_retriever_are_no_artifacts_that_stay(tiered: TieredMemory) -> None:
+    """A tool that hands over documents beside its answer does not bring their text back into the store."""
+    documents = SiltstoneRetriever(tiered).invoke("engineer")
+    assert "Shenzhen" in documents[0].page_content
+    tiered.add([to_message(ToolMessage("ok", tool_call_id="1", artifact=documents))], session_id="tuesday")
+    (stored,) = tiered.messages("tuesday")
+    assert "Shenzhen" not in repr(stored)
+    assert documents[0].id in repr(stored)
+
+
+OPENAI = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "calls"),
+    [
+        ({"tool_calls": [OPENAI]}, [("c", "f", {"x": 1})]),
+        ({"tool_calls": [{**OPENAI, "function": {"name": "f", "arguments": "{x"}}]}, [("c", "f", {"input": "{x"})]),
+        ({"tool_calls": [{"id": "c", "name": None, "args": None}]}, [("c", "unknown", {})]),
+        ({"tool_calls": [{"tool_id": 7, "tool_name": "f", "tool_kwargs": {"x": 1}}]}, [("7", "f", {"x": 1})]),
+        ({"tool_calls": [{"id": "c", "type": "tool_use", "name": "f", "input": {"x": 1}}]}, [("c", "f", {"x": 1})]),
+        ({"function_call": {"name": "f", "arguments": "{}"}}, [(None, "f", {})]),
+        ({"tool_calls": ["f", 1, None]}, []),
+        ({"tool_calls": True, "langchain": "0.3"}, []),
+        ({"langchain": {"type": "of another version", "id": "1"}}, []),
+        ({"langchain": {"type": 3, "usage_metadata": "none"}}, []),
+        ({"langchain": {"content": 7, "response_metadata": 7}}, []),
+        ({"langchain": {"type": "chat"}}, []),
+    ],
+)
+def test_odd_metadata_end_no_session(
+    tiered: TieredMemory, metadata: dict[str, Any], calls: list[tuple[str | None, str, dict[str, Any]]]
+) -> None:
+    """What other applications noted on a message is read as far as it can be; its words are read in any case."""
+    tiered.add([Message("assistant", "Hello", metadata=metadata)], session_id="tuesday")
+    (message,) = SiltstoneChatMessageHistory("tuesday", memory=tiered).messages
+    assert isinstance(message, AIMessage)
+    assert message.content == "Hello"
+    assert [(call["id"], call["name"], call["args"]) for call in message.tool_calls] == calls
+
+
+@pytest.mark.parametrize("restart", [True, ["x"], [1], {"a": 1}, None])
+@pytest.mark.parametrize("text", ["Be brief.", ""])
+def test_an_applications_own_word_restart_is_no_restart_of_ours(tiered: TieredMemory, restart: Any, text: str) -> None:
+    """Metadata of that name on a system message end no session and hide nothing of it."""
+    if text == "" and restart == ["x"]:
+        return  # that is ours
+    tiered.add([("user", "One?"), Message("system", text, metadata={"restart": restart})], session_id="tuesday")
+    assert [m.content for m in SiltstoneChatMessageHistory("tuesday", memory=tiered).messages] == ["One?", text]
+    assert tiered.window("tuesday", max_tokens=99)[0].content == "One?"

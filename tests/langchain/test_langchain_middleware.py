@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from langchain_siltstone import SiltstoneMemoryMiddleware
-from siltstone import TieredMemory
+from siltstone import Settings, TieredMemory
+from siltstone.testing import HashEmbedder, WordCounter
 
 TUESDAY: Any = {"configurable": {"thread_id": "tuesday"}}
 
@@ -152,6 +155,26 @@ def test_summary_of_another_middleware_is_not_stored_as_the_users_words(tiered: 
     assert stored == [f"Question {n}?" for n in range(4)]
 
 
+@pytest.mark.parametrize("awaited", [False, True])
+def test_what_is_summarised_away_within_a_run_is_stored_whole(tiered: TieredMemory, awaited: bool) -> None:
+    """A long run whose first rounds are gone before its end: the question, calls and results are stored, in order."""
+    cities = ["Rome", "Oslo", "Lima", "Kyoto", "Perth"]
+    model = ScriptedModel(*(calling("weather", city=city) for city in cities), "All sunny.")
+    summarizer = SummarizationMiddleware(ScriptedModel("SUMMARY"), trigger=("messages", 4), keep=("messages", 2))
+    agent = agent_of(tiered, model, tools=[weather], more=[summarizer])
+    said = {"messages": [("user", "What is the weather in my cities?")]}
+    if awaited:
+        asyncio.run(agent.ainvoke(said, TUESDAY))
+    else:
+        agent.invoke(said, TUESDAY)
+    assert "What is the weather in my cities?" not in text(model.sent[-1])
+    stored = tiered.messages("tuesday")
+    assert [message.role for message in stored] == ["user", *["assistant", "tool"] * 5, "assistant"]
+    assert stored[0].content == "What is the weather in my cities?"
+    assert [message.content for message in stored[2::2]] == [f"It is sunny in {city}." for city in cities]
+    assert stored[-1].content == "All sunny."
+
+
 def test_forgotten_turn_does_not_come_back_from_the_checkpointer(tiered: TieredMemory) -> None:
     """The thread's state still holds the turn, and sends it after every run: it stays forgotten."""
     agent = agent_of(tiered, ScriptedModel("Noted."))
@@ -176,6 +199,22 @@ def test_turn_of_a_run_that_failed_is_made_up_for(tiered: TieredMemory) -> None:
         ask(agent, "First?")
     ask(agent, "Second?")
     assert [message.content for message in tiered.messages("tuesday")] == ["First?", "Second?", "Sunny."]
+
+
+def test_turns_that_could_not_be_stored_are_stored_with_another_thread(tmp_path: Path) -> None:
+    """What an agent said while another process held the lock is stored with the next run of whichever thread."""
+    options: Any = {"embedder": HashEmbedder(), "token_counter": WordCounter(), "settings": Settings(lock_timeout=0.05)}
+    with TieredMemory.open(tmp_path, **options) as opened:
+        opened.add([("user", "Hello")], session_id="monday")
+        agent = agent_of(opened, ScriptedModel("Lovely.", "Noted."))
+        (lock,) = tmp_path.glob("users/*/*/LOCK")
+        with lock.open("rb+") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            ask(agent, "I moved to Rome.")
+        assert opened.messages("tuesday") == []
+        ask(agent, "I like plums.", {"configurable": {"thread_id": "wednesday"}})
+        assert [m.content for m in opened.messages("tuesday")] == ["I moved to Rome.", "Lovely."]
+        assert [m.content for m in opened.messages("wednesday")] == ["I like plums.", "Noted."]
 
 
 def test_failing_memory_does_not_end_the_run(tiered: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("langmem")
 
 from langchain.agents import create_agent
-from langchain_script import ScriptedModel, calling
+from langchain_script import ScriptedModel, assert_valid, calling, text
 from langgraph.store.base import BaseStore
 from langmem import create_manage_memory_tool, create_search_memory_tool
 
@@ -43,6 +43,8 @@ def test_agent_manages_its_memories(tiered: TieredMemory) -> None:
     search = ScriptedModel(calling("search_memory", query="Which tea?"), "Oolong.")
     (found,) = json.loads(answered(agent_of(tiered, search)))
     assert (found["key"], found["value"]) == (id, {"content": "Likes oolong tea."})
+    assert "Likes oolong tea." in text(search.sent[-1])  # what an earlier run noted reaches the model
+    assert_valid(search.sent[-1])
 
     answered(agent_of(tiered, ScriptedModel(calling("manage_memory", action="delete", id=id), "Gone.")))
     assert json.loads(answered(agent_of(tiered, ScriptedModel(calling("search_memory", query="tea"), "None.")))) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from llama_index.core.tools import FunctionTool
 from llama_script import Script, assert_valid, calling, text
 
 from llama_index_siltstone import SiltstoneMemory, SiltstoneToolSpec
+from llama_index_siltstone.window import cost
 from siltstone import TieredMemory
+from siltstone.testing import HashEmbedder, WordCounter
 
 pytestmark = [
     # LlamaIndex looks for its steps with inspect.getmembers, which touches pydantic's deprecated attributes.
@@ -65,17 +68,66 @@ def test_tool_pairs_of_earlier_turns_come_back_whole(tiered: TieredMemory) -> No
     assert request[2].content == "It is sunny in Shenzhen."
 
 
-def test_recall_happens_once_per_turn_of_an_agent(tiered: TieredMemory) -> None:
+class CountingMemory(TieredMemory):
+    """A memory that counts how often it is asked for a context."""
+
+    asked = 0
+
+    async def acontext(self, *args: Any, **options: Any) -> Any:
+        """Count, and answer as usual."""
+        self.asked += 1
+        return await super().acontext(*args, **options)
+
+
+def test_recall_happens_once_per_turn_of_an_agent(folder: Path) -> None:
     """The rounds of one run ask for the same recall: the store is searched once, until something is written."""
     script = Script(calling("weather", city="Shenzhen"), calling("weather", city="Berlin"), "Sunny.")
-    memory = SiltstoneMemory.from_defaults(tiered, session_id="tuesday")
-    agent = FunctionAgent(llm=script.model, tools=[weather], streaming=False)
-    talk(agent, "What is the weather where I work?", memory=memory)
-    recalled = [request[0].blocks[0].text for request in script.sent]  # type: ignore[union-attr]
-    assert len(recalled) == 3
-    assert len(set(recalled)) == 1
-    memory.put(ChatMessage("I moved to Berlin."))
-    assert "Berlin" in text(memory.get(input="Where do I live?"))
+    with CountingMemory.open(folder, embedder=HashEmbedder(), token_counter=WordCounter()) as tiered:
+        tiered.add([("user", "I'm Alice, a front-end engineer in Shenzhen.")], session_id="monday")
+        memory = SiltstoneMemory.from_defaults(tiered, session_id="tuesday")
+        agent = FunctionAgent(llm=script.model, tools=[weather], streaming=False)
+        talk(agent, "What is the weather where I work?", memory=memory)
+        assert len(script.sent) == 3
+        assert len({request[0].blocks[0].text for request in script.sent}) == 1  # type: ignore[union-attr]
+        assert tiered.asked == 2  # for the rounds; and when the agent reads the turn that it has stored
+        memory.put(ChatMessage("I moved to Berlin."))
+        assert "Berlin" in text(memory.get(input="Where do I live?"))
+
+
+def agents_of(kind: str, script: Script) -> Any:
+    """Return an agent with a tool, or two that hand over."""
+    options: dict[str, Any] = {"llm": script.model, "streaming": False}
+    if kind == "FunctionAgent":
+        return FunctionAgent(tools=[weather], **options)
+    if kind == "ReActAgent":
+        return ReActAgent(tools=[FunctionTool.from_defaults(weather)], **options)
+    host = FunctionAgent(name="host", description="Talks.", can_handoff_to=["other"], **options)
+    other = FunctionAgent(name="other", description="Knows the weather.", tools=[weather], **options)
+    return AgentWorkflow(agents=[host, other], root_agent="host")
+
+
+@pytest.mark.parametrize("kind", ["FunctionAgent", "ReActAgent", "AgentWorkflow"])
+def test_agents_keep_to_the_limit_with_whole_pairs(tiered: TieredMemory, kind: str) -> None:
+    """After a long talk with a tool's round at its end: the fact, the pair, and no token more than the limit."""
+    limit = 200
+    answer = "Thought: I can answer.\nAnswer: In Shenzhen." if kind == "ReActAgent" else "In Shenzhen."
+    without, script = Script(answer), Script(answer)
+    nothing = SiltstoneMemory.from_defaults(tiered.for_user("nobody"), recall_share=0)
+    talk(agents_of(kind, without), "In which city do I work?", memory=nothing)
+
+    tiered.add([("user", "A question. " * 9), ("assistant", "An answer. " * 9)] * 20, session_id="tuesday")
+    memory = SiltstoneMemory.from_defaults(tiered, session_id="tuesday", token_limit=limit)
+    result = ChatMessage("Sunny there.", role="tool", additional_kwargs={"tool_call_id": "call-weather"})
+    memory.put_messages([ChatMessage("Weather?"), calling("weather", city="Rome"), result])
+    memory.put(ChatMessage("Sunny.", role="assistant"))
+    assert talk(agents_of(kind, script), "In which city do I work?", memory=memory) == ["In Shenzhen."]
+
+    (request,) = script.sent
+    assert "a front-end engineer in Shenzhen" in text(request)
+    assert "Sunny there." in text(request)
+    assert_valid(request)
+    own = cost(without.sent[0], tiered.token_counter)  # the agent's prompt and the question
+    assert cost(request, tiered.token_counter) <= limit + own
 
 
 def test_transcript_passed_with_every_run_is_stored_once(tiered: TieredMemory) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 pytest.importorskip("llama_index.core")
 
-from llama_index.core.base.llms.types import MessageRole
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
     CondenseQuestionChatEngine,
     ContextChatEngine,
     SimpleChatEngine,
 )
+from llama_index.core.chat_engine.types import BaseChatEngine
+from llama_index.core.memory import BaseMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_script import Script, assert_valid, text
 
@@ -79,15 +83,6 @@ def test_simple_chat_engine_chats_and_streams_asynchronously(tiered: TieredMemor
     assert [role for role, _ in transcript(memory)] == ["user", "assistant", "user", "assistant"]
 
 
-def test_engine_makes_the_memory_itself_from_its_class() -> None:
-    """``memory_cls=SiltstoneMemory`` works as with LlamaIndex's own memories, in this process's memory."""
-    script = Script("Hello.")
-    engine = SimpleChatEngine.from_defaults(llm=script.model, memory_cls=SiltstoneMemory)
-    engine.chat("My cat is called Miez.")
-    engine.chat("What is my cat called?")
-    assert "Miez" in text(script.sent[1])
-
-
 @pytest.mark.parametrize("insert", ["user", "system"])
 def test_context_chat_engine_leaves_placeholders_in_the_history_alone(tiered: TieredMemory, insert: str) -> None:
     """The engine takes the history for a template: braces that a user wrote are not filled in, nor is the memory."""
@@ -105,36 +100,100 @@ def test_context_chat_engine_leaves_placeholders_in_the_history_alone(tiered: Ti
     assert transcript(memory)[0] == ("user", "It also holds {existing_answer}.")
 
 
-@pytest.mark.parametrize("engine_class", [ContextChatEngine, CondensePlusContextChatEngine])
-def test_context_engines_send_what_was_said_on_another_day(tiered: TieredMemory, engine_class: type) -> None:
-    """Chat, stream and their async twins recall before the turn is stored, and then store it."""
-    script, memory = Script("In Shenzhen."), on_tuesday(tiered)
-    nothing = SiltstoneRetriever(tiered.for_user("nobody"))
-    engine = engine_class.from_defaults(retriever=nothing, llm=script.model, memory=memory)
+ENGINES = [SimpleChatEngine, ContextChatEngine, CondensePlusContextChatEngine, CondenseQuestionChatEngine]
+WAYS = ["chat", "stream_chat", "achat", "astream_chat"]
+QUESTION = "In which city do I work?"
 
-    engine.chat("Where do I work?")
-    assert "".join(engine.stream_chat("Where do I work now?").response_gen)
 
-    async def talk() -> None:
-        await engine.achat("Where did I work?")
-        answer = await engine.astream_chat("Where will I work?")
-        async for _ in answer.async_response_gen():
-            pass
+def engine_of(engine_class: type, tiered: TieredMemory, memory: BaseMemory, script: Script) -> BaseChatEngine:
+    """Return an engine of a class; those that answer from documents have a handbook with one sentence."""
+    handbook = SiltstoneRetriever(tiered.for_user("handbook"), top_k=1)
+    options: dict[str, Any] = {"llm": script.model, "memory": memory}
+    if engine_class is CondenseQuestionChatEngine:
+        options["query_engine"] = RetrieverQueryEngine.from_args(handbook, llm=script.model)
+    elif engine_class is not SimpleChatEngine:
+        options["retriever"] = handbook
+    engine: BaseChatEngine = engine_class.from_defaults(**options)  # type: ignore[attr-defined]
+    return engine
 
-    asyncio.run(talk())
+
+def answered(engine: BaseChatEngine, way: str) -> str:
+    """Return an engine's answer, asked by one of its four methods."""
+
+    async def later() -> str:
+        answer = await getattr(engine, way)(QUESTION)
+        if way == "astream_chat":
+            return "".join([token async for token in answer.async_response_gen()])
+        return str(answer)
+
+    if way.startswith("a"):
+        return asyncio.run(later())
+    answer = getattr(engine, way)(QUESTION)
+    return "".join(answer.response_gen) if way == "stream_chat" else str(answer)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("engine_class", ENGINES)
+def test_each_engine_in_each_way_is_sent_what_was_said_on_another_day(
+    tiered: TieredMemory, engine_class: type, way: str
+) -> None:
+    """With a long talk and a tool's round before: the fact, the pair whole, no token too many, both turns stored."""
+    limit = 200
+    tiered.for_user("handbook").add([("user", "All cities have offices.")], session_id="handbook")
+    tiered.add([("user", "A question. " * 9), ("assistant", "An answer. " * 9)] * 20, session_id="tuesday")
+    memory = on_tuesday(tiered, token_limit=limit)
+    call = ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={"city": "Rome"})
+    result = ChatMessage("Sunny there.", role="tool", additional_kwargs={"tool_call_id": "1"})
+    memory.put_messages([ChatMessage("Weather?"), ChatMessage(role="assistant", blocks=[call]), result])
+    memory.put(ChatMessage("Sunny.", role="assistant"))
+
+    without = Script("In Shenzhen.")
+    nothing = SiltstoneMemory.from_defaults(tiered.for_user("nobody"), recall_share=0)
+    answered(engine_of(engine_class, tiered, nothing, without), way)
+    script = Script("In Shenzhen.")
+    assert answered(engine_of(engine_class, tiered, memory, script), way).strip() == "In Shenzhen."
+
+    remembering = [request for request in script.sent if "a front-end engineer in Shenzhen" in text(request)]
+    assert remembering
+    assert "Sunny there." in text(remembering[-1])
+    for request in remembering:
+        assert cost(request, tiered.token_counter) <= limit + max(cost(r, tiered.token_counter) for r in without.sent)
+        assert_valid(request)
+    assert transcript(memory)[-2:] == [("user", QUESTION), ("assistant", "In Shenzhen.")]
+
+
+@pytest.mark.parametrize("engine_class", [SimpleChatEngine, ContextChatEngine, CondensePlusContextChatEngine])
+def test_an_answer_read_after_the_next_turn_is_kept(tiered: TieredMemory, engine_class: type) -> None:
+    """A stream is stored when it is read to its end, in another thread, be it after the user's next turn."""
+    tiered.for_user("handbook").add([("user", "All cities have offices.")], session_id="handbook")
+    script, memory = Script("One.", "Two.", "Three."), on_tuesday(tiered)
+    engine = engine_of(engine_class, tiered, memory, script)
+    slow = engine.stream_chat("First?")
+    engine.chat("Second?")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: "".join(slow.response_gen)).result()
+    engine.chat("Third?")
+    assert sorted(content or "" for _, content in transcript(memory)) == sorted(
+        ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
+    )
     for request in script.sent:
-        assert "a front-end engineer in Shenzhen" in text(request)
-    assert [role for role, _ in transcript(memory)] == ["user", "assistant"] * 4
+        assert_valid(request)
 
 
-def test_condense_question_engine_condenses_with_what_was_said_on_another_day(tiered: TieredMemory) -> None:
-    """The recalled fact is in the prompt that rewrites the question."""
-    script, memory = Script("Where does Alice work?", "In Shenzhen."), on_tuesday(tiered)
-    query_engine = RetrieverQueryEngine.from_args(SiltstoneRetriever(tiered), llm=script.model)
-    engine = CondenseQuestionChatEngine.from_defaults(query_engine=query_engine, llm=script.model, memory=memory)
-    engine.chat("Where do I work?")
-    assert "a front-end engineer in Shenzhen" in text(script.sent[0])
-    assert [role for role, _ in transcript(memory)] == ["user", "assistant"]
+@pytest.mark.parametrize("engine_class", [SimpleChatEngine, CondenseQuestionChatEngine])
+def test_engines_make_the_memory_themselves_from_its_class(tiered: TieredMemory, engine_class: type) -> None:
+    """``memory_cls=`` and a history: the memory made of them has the history and recalls, in this process's memory."""
+    script = Script("Miez.")
+    options: dict[str, Any] = {"llm": script.model, "memory_cls": SiltstoneMemory}
+    if engine_class is CondenseQuestionChatEngine:
+        options["query_engine"] = RetrieverQueryEngine.from_args(SiltstoneRetriever(tiered), llm=script.model)
+    history = [ChatMessage("My cat is called Miez."), ChatMessage("Lovely.", role="assistant")]
+    engine = engine_class.from_defaults(chat_history=history, **options)  # type: ignore[attr-defined]
+    engine.chat("What is my cat called?")
+    assert "Miez" in text(script.sent[0])
+    assert [m.content for m in engine.chat_history] == [
+        "My cat is called Miez.", "Lovely.", "What is my cat called?", "Miez.",
+    ]  # fmt: skip
 
 
 def test_engine_given_a_chat_history_takes_it_on_once(tiered: TieredMemory) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import dataclasses
 import json
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -22,8 +24,9 @@ from llama_index.core.workflow import Context, JsonSerializer
 from llama_script import Script, text
 
 from llama_index_siltstone import SiltstoneMemory
-from llama_index_siltstone.memory import _saved_location
-from siltstone import ConfigurationError, DecryptionError, NotFoundError, TieredMemory
+from llama_index_siltstone.saving import opened_options, saved_location, saved_options
+from siltstone import ConfigurationError, DecryptionError, NotFoundError, Settings, TieredMemory
+from siltstone.recall.headings import CHINESE
 from siltstone.testing import HashEmbedder, WordCounter
 
 pytestmark = [
@@ -145,16 +148,133 @@ def test_restored_memory_finds_its_store_from_another_folder_or_says_that_it_is_
     monkeypatch.chdir(tmp_path / "elsewhere")
     HashedMemory.from_dict(saved).memory.close()
     with pytest.raises(NotFoundError):
-        SiltstoneMemory.from_dict({**saved, "location": str(tmp_path / "gone")})
+        SiltstoneMemory.from_dict({**saved, "location": str(tmp_path / "gone"), "left_out": []})
     assert not (tmp_path / "gone").exists()
 
 
-def test_saved_location_holds_no_password() -> None:
-    """The URL of a server is saved without its password; who restores it has that from elsewhere."""
-    assert _saved_location("postgresql://alice:secret@host:5432/db?sslmode=require") == (
-        "postgresql://alice@host:5432/db?sslmode=require"
-    )
-    assert _saved_location("https://memory.example.com") == "https://memory.example.com"
+@pytest.mark.parametrize(
+    ("location", "saved"),
+    [
+        ("postgresql://alice:s3cret@host:5432/db?sslmode=require", "postgresql://alice@host:5432/db?sslmode=require"),
+        ("postgresql://h/db?user=u&password=s3cret&sslkey=/k.pem", "postgresql://h/db?user=u&sslkey=/k.pem"),
+        ("postgresql://h/db?SSLPASSWORD=s3cret", "postgresql://h/db"),
+        ("postgresql:///db?host=/run/pg", "postgresql:///db?host=/run/pg"),
+        ("postgresql://u:s3:cr@et@[::1]:5432/db", "postgresql://u@[::1]:5432/db"),
+        ("https://s3cret@memory.example.com/v1", "https://memory.example.com/v1"),
+        ("https://u:s3cret@memory.example.com", "https://memory.example.com"),
+        ("https://h/m?a=1&access_token=s3cret", "https://h/m?a=1"),
+        ("https://h/m?token=s3cret;b=2", "https://h/m?b=2"),
+        ("https://h/m?api_key=s3cret#s3cret", "https://h/m"),
+        ("https://memory.example.com", "https://memory.example.com"),
+        ("sqlite:////srv/file.db", "sqlite:////srv/file.db"),
+        (":memory:", ":memory:"),
+    ],
+)
+def test_saved_location_holds_no_secret(location: str, saved: str) -> None:
+    """The URL of a server is saved without what is secret in it; who restores it has that from elsewhere."""
+    assert saved_location(location) == saved
+
+
+def test_saved_location_is_good_for_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder and a SQLite file are saved by their full path."""
+    monkeypatch.chdir(tmp_path)
+    assert saved_location("memory") == f"{tmp_path}/memory"
+    assert saved_location("sqlite:///file.db") == f"sqlite:///{tmp_path}/file.db"
+
+
+def test_memory_in_a_sqlite_file_is_opened_again(tmp_path: Path) -> None:
+    """A store that is named by a URL comes back from a saved state as a folder does."""
+    options = {"embedder": HashEmbedder(), "token_counter": WordCounter(), "session_id": "s"}
+    memory = HashedMemory.from_defaults(location=f"sqlite:///{tmp_path}/file.db", **options)
+    memory.put(ChatMessage("My cat is called Miez."))
+    restored = HashedMemory.from_dict(json.loads(json.dumps(memory.to_dict())))
+    assert text(restored.get_all()) == "My cat is called Miez."
+    restored.memory.close()
+    memory.memory.close()
+
+
+SETTINGS = [
+    Settings(sensitive=["email", r"\d{16}", re.compile("pin", re.IGNORECASE)], on_sensitive="local"),
+    Settings(max_message_chars=3_000_000, refresh=True, capacity_records=9, session_idle=float("inf")),
+    Settings(headings=CHINESE),
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("open_before", [True, False])
+def test_settings_are_saved_with_the_memory(folder: Path, settings: Settings, open_before: bool) -> None:
+    """What is redacted and every other limit hold after a way through JSON, however the memory was made."""
+    if open_before:
+        memory = SiltstoneMemory.from_defaults(TieredMemory.open(folder, settings=settings))
+    else:
+        memory = SiltstoneMemory.from_defaults(location=folder, settings=settings)
+    saved = json.loads(json.dumps(memory.to_dict()))
+    memory.memory.close()
+    restored = SiltstoneMemory.from_dict(saved)
+    again = restored.memory.opened_with["settings"]
+    assert {**vars(again), "sensitive": ()} == {**vars(settings), "sensitive": ()}
+    assert list(again.sensitive) == list(settings.sensitive)
+    assert restored.to_dict() == saved
+    restored.memory.close()
+
+
+def test_every_setting_can_be_saved() -> None:
+    """Each field of ``Settings``, set to another value than its default, comes back from JSON."""
+    for field in dataclasses.fields(Settings):
+        usual = getattr(Settings(), field.name)
+        words = {"sensitive": ["email"], "headings": CHINESE, "on_sensitive": "local", "over_budget": "extractive"}
+        if field.name in words:
+            value: Any = words[field.name]
+        else:
+            value = not usual if isinstance(usual, bool) else (usual or 1) * 2
+        saved, left_out = saved_options({"settings": Settings(**{field.name: value})})
+        assert left_out == []
+        again = opened_options(json.loads(json.dumps(saved)))["settings"]
+        assert getattr(again, field.name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("settings", Settings(sensitive=["email", str.strip])),
+        ("embedder", HashEmbedder()),
+        ("token_counter", WordCounter()),
+        ("summarizer", "openai:m@https://u:s3cret@host/v1"),
+        ("summarizer", "openai:m@https://s3cret@host/v1"),
+        ("llm", "ollama:m@http://host?token=s3cret"),
+        ("reranker", "openai:m@https://host/v1?a=1&api-key=s3cret"),
+        ("embedder", "openai:http-model@https://u:s3cret@host"),
+    ],
+)
+def test_memory_is_not_opened_again_without_what_cannot_be_saved(
+    folder: Path, name: str, value: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Objects, callables and secrets are in no saved state: saving warns, restoring says what is missing."""
+    memory = SiltstoneMemory.from_defaults(TieredMemory.open(folder, **{name: value}), session_id="s")
+    with caplog.at_level("WARNING", "siltstone"):
+        saved = json.loads(json.dumps(memory.to_dict()))
+    memory.memory.close()
+    assert f"cannot hold {name}=" in caplog.text
+    assert "s3cret" not in json.dumps(saved) + caplog.text
+    with pytest.raises(ConfigurationError, match=f"cannot hold {name}=.*override SiltstoneMemory.open_memory"):
+        SiltstoneMemory.from_dict(saved)
+
+
+def test_settings_that_name_a_server_with_a_password_are_neither_saved_nor_shown() -> None:
+    """The address of a standby holds a secret as any address may: it is in no saved state and no representation."""
+    settings = Settings(replica="postgresql://u:s3cret@standby/db")
+    assert saved_options({"settings": settings}) == ({}, ["settings"])
+    assert "s3cret" not in repr(settings)
+    settings = Settings(replica="postgresql://u@standby/db")
+    assert saved_options({"settings": settings}) == ({"settings": {"replica": "postgresql://u@standby/db"}}, [])
+
+
+def test_models_named_by_address_are_saved(folder: Path) -> None:
+    """A model's name and address without a secret are opened again as they were."""
+    models = {"summarizer": "openai:m@http://localhost:1/v1?version=2", "llm": "ollama:m"}
+    memory = SiltstoneMemory.from_defaults(TieredMemory.open(folder, **models), session_id="s")
+    assert (memory.options, memory.left_out) == (models, [])
+    memory.memory.close()
 
 
 @pytest.mark.slow
@@ -199,6 +319,32 @@ def test_context_saved_to_a_file_goes_on_in_another_process(tmp_path: Path) -> N
     ]  # fmt: skip
     assert "My cat is called Miez." in outputs[1]
     assert "I am a front-end engineer in Shenzhen." in outputs[1]
+
+
+def test_a_pickled_memory_goes_on_in_another_process(tiered: TieredMemory, tmp_path: Path) -> None:
+    """What a worker process is handed opens the same store, with its turns, limits and what waits to be stored."""
+    memory = HashedMemory.from_defaults(tiered, session_id="tuesday", token_limit=500, insert="system")
+    memory.put(ChatMessage("My cat is called Miez."))
+    tiered.failing = True  # type: ignore[attr-defined]
+    memory.put(ChatMessage("She is three.", role="assistant"))
+    tiered.failing = False  # type: ignore[attr-defined]
+    (tmp_path / "pickled").write_bytes(pickle.dumps(memory))
+    program = textwrap.dedent(
+        f"""
+        import pickle, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        memory = pickle.load(open(sys.argv[1], "rb"))
+        print([message.content for message in memory.get_all()], memory.token_limit, memory.insert)
+        print(memory.get(input="Where do I work?")[0].content)
+        memory.memory.close()
+        """
+    )
+    python = [sys.executable, "-c", program, str(tmp_path / "pickled")]
+    told = subprocess.run(python, check=True, capture_output=True, text=True, timeout=240).stdout
+    assert told.startswith("['My cat is called Miez.', 'She is three.'] 500 system\n")
+    assert "a front-end engineer in Shenzhen" in told
+    assert [m.content for m in tiered.messages("tuesday")] == ["My cat is called Miez.", "She is three."]
+    assert len(memory.get_all()) == 2  # this one stores it as well: once
 
 
 def test_a_saved_memory_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

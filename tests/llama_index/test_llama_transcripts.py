@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier, Event
 
 import pytest
 from hypothesis import given
@@ -14,7 +17,7 @@ pytest.importorskip("llama_index.core")
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 
 from llama_index_siltstone import SiltstoneMemory
-from llama_index_siltstone.transcript import unseen
+from llama_index_siltstone.transcript import plan_set, unseen
 from siltstone import Message, TieredMemory
 from siltstone.testing import HashEmbedder, WordCounter
 
@@ -147,6 +150,96 @@ def test_turns_put_by_several_threads_are_all_kept(tiered: TieredMemory) -> None
     assert sorted(stored(tiered)) == sorted(f"turn {n}" for n in range(40))
 
 
+def test_async_methods_do_what_the_others_do(tiered: TieredMemory) -> None:
+    """Each method of ``BaseMemory`` and its async twin leave and return the same."""
+    sync = SiltstoneMemory.from_defaults(tiered, session_id="sync")
+    twin = SiltstoneMemory.from_defaults(tiered, session_id="async")
+    transcript = chat("a", "b", "Where do I work?")
+
+    async def later() -> list[list[ChatMessage]]:
+        await twin.aput(ChatMessage("before"))
+        await twin.areset()
+        assert await twin.aget_all() == []
+        await twin.aput(transcript[0])
+        await twin.aput_messages(transcript[1:])
+        await twin.aset([*transcript, ChatMessage("In Shenzhen.", role="assistant")])
+        return [await twin.aget_all(), await twin.aget()]
+
+    sync.put(ChatMessage("before"))
+    sync.reset()
+    assert sync.get_all() == []
+    sync.put(transcript[0])
+    sync.put_messages(transcript[1:])
+    sync.set([*transcript, ChatMessage("In Shenzhen.", role="assistant")])
+    whole, window = asyncio.run(later())
+    assert whole == sync.get_all() == [*transcript, ChatMessage("In Shenzhen.", role="assistant")]
+    assert [(m.role, m.blocks[-1]) for m in window] == [(m.role, m.blocks[-1]) for m in sync.get()]
+    assert "a front-end engineer in Shenzhen" in (window[-2].content or "")
+
+
+@pytest.mark.parametrize("one_object", [True, False])
+def test_transcript_set_by_several_threads_at_once_is_stored_once(tiered: TieredMemory, one_object: bool) -> None:
+    """A request that a client sends twice, or two runs with one history, double nothing: who has more adds the rest."""
+    shared = on_tuesday(tiered)
+    transcript = chat("a", "b", "c", "d", "e", "f")
+    at_once = Barrier(6)
+
+    def set_to(length: int) -> None:
+        memory = shared if one_object else on_tuesday(tiered)
+        at_once.wait()
+        memory.set(transcript[:length])
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(set_to, (4, 4, 4, 6, 6, 6)))
+    assert sorted(stored(tiered)) == ["a", "b", "c", "d", "e", "f"]
+    shared.set(transcript)
+    assert contents(shared) == ["a", "b", "c", "d", "e", "f"]
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_cancelled_set_doubles_nothing(tiered: TieredMemory, at: int) -> None:
+    """A request that is cut off in the middle, and sent again, is stored once, at whatever call it was cut off."""
+    memory = on_tuesday(tiered)
+    transcript = chat("a", "b", "c")
+
+    async def twice() -> None:
+        running = asyncio.ensure_future(memory.aset(transcript))
+        for _ in range(at):
+            await asyncio.sleep(0.002)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await memory.aset(transcript)
+
+    asyncio.run(twice())
+    assert contents(memory) == stored(tiered) == ["a", "b", "c"]
+
+
+def test_reads_for_other_limits_do_not_disturb_each_other(tiered: TieredMemory) -> None:
+    """While some threads ask for a short window and turns come in, the whole conversation is returned whole."""
+    tiered.add([("user", f"turn {n}") for n in range(200)], session_id="tuesday")
+    memory = SiltstoneMemory.from_defaults(tiered, session_id="tuesday", token_limit=200)
+    done, interval = Event(), sys.getswitchinterval()
+
+    def read_windows() -> None:
+        while not done.is_set():
+            assert memory.get()
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            readers = [pool.submit(read_windows) for _ in range(3)]
+            try:
+                for n in range(60):
+                    tiered.remember(f"Something else, {n}.")
+                    assert len(memory.get_all()) == 200
+            finally:
+                done.set()
+            for reader in readers:
+                reader.result()
+    finally:
+        sys.setswitchinterval(interval)
+
+
 said = st.lists(st.sampled_from("abc"), max_size=8)
 
 
@@ -171,3 +264,13 @@ def test_unseen_is_what_continues_the_stored_messages(known: list[str], new: lis
     recent = [*old[max(len(old) - shown, 0) :], *fresh]
     assert [m.content for m in unseen(old, recent)] == [m.content for m in fresh]
     assert len({m.id for m in unseen(old, recent)}) == len(fresh)
+
+
+def test_ids_do_not_grow_with_the_conversation() -> None:
+    """Each turn's id comes from the one before it, and is no longer for that: a thousandth turn can be stored."""
+    old: list[Message] = []
+    for n in range(50):
+        old += unseen(old, [*old, Message("user", str(n))])
+        old += plan_set(old, [*old, Message("assistant", str(n))]).additions
+    assert {len(m.id or "") for m in old} == {20}
+    assert len({m.id for m in old}) == 100

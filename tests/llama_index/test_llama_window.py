@@ -128,6 +128,18 @@ def test_recall_skips_what_the_window_shows(tiered: TieredMemory) -> None:
     assert request.count("What do I drink at work?") == 1
 
 
+def test_recall_skips_the_users_own_question(tiered: TieredMemory) -> None:
+    """Asked before, further back than the window reaches, the question itself is no answer and is not recalled."""
+    memory = SiltstoneMemory.from_defaults(tiered, session_id="tuesday", token_limit=400)
+    memory.put_messages([ChatMessage("Where do I work?"), ChatMessage("You did not say.", role="assistant")])
+    for n in range(40):
+        memory.put_messages([ChatMessage(f"Question {n} about nothing?"), ChatMessage("Yes.", role="assistant")])
+    memory.put(ChatMessage("Where do I work?"))
+    request = text(memory.get())
+    assert "a front-end engineer in Shenzhen" in request
+    assert request.count("Where do I work?") == 1
+
+
 def test_what_the_window_dropped_is_recalled(tiered: TieredMemory) -> None:
     """A turn of this session that no longer fits comes back when it is asked for."""
     memory = SiltstoneMemory.from_defaults(tiered, session_id="tuesday", token_limit=400)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .configfile import given
 from .options import DEFAULT_STORE, IN_PART, AsJson, Embedding, StoreAt, Yes, ask, opened
-from .output import note, show_table, table, write_json
+from .output import note, progress, show_table, table, write_json
 from .trail import show_trail
 
 if TYPE_CHECKING:
@@ -100,8 +101,11 @@ def audit(
     if sample is None and any(given is not None for given in (out, seed, judge, language)):
         raise typer.BadParameter("go with --sample", param_hint="--out, --seed, --judge, --language")
     out, seed = out or Path("audit.html"), seed or 0
-    whose = user or os.environ.get("SILTSTONE_USER") or "default"
+    whose = user or os.environ.get("SILTSTONE_USER") or given().values.get("user") or "default"
     if sample is not None:
+        from ..quality.auditing import check_sample
+
+        check_sample(sample)
         if not yes and out.is_file():
             ask(f"The file {out} is there, and will be replaced by the report.")
         _sample(store, whose, embedder, sample, seed, judge, out, language, as_json)
@@ -126,8 +130,8 @@ def _sample(
 ) -> None:
     from ..quality import audit, write_report
 
-    with opened(store, user, embedder, read_only=True) as memory:
-        drawn = audit(memory, sample=sample, seed=seed, judge=judge)
+    with opened(store, user, embedder, read_only=True) as memory, progress("checking") as advance_to:
+        drawn = audit(memory, sample=sample, seed=seed, judge=judge, progress=advance_to)
     write_report(drawn, out, language=None if language is None else language.value)
     if as_json:
         write_json({"file": str(out), "audit": drawn})
@@ -170,7 +174,9 @@ def _take(store: str, user: str, embedder: str | None, verdicts: Path, retract: 
     if report.forgotten:
         print(f"forgotten: {len(report.forgotten)} records")
     elif report.wrong:
-        note("what is wrong is marked and stays; --retract forgets it")
+        note("what is wrong is marked and told in no context any more; --retract forgets it")
+    if report.contradicted:
+        note(f"{len(report.contradicted)} items have several verdicts: wrong counts before unsure, that before right")
     if report.outdated:
         note(
             f"{len(report.outdated)} items have changed or gone since the report was written: nothing was noted of them"

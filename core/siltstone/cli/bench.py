@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import AsJson
+from .numbers import numbers
+from .options import AsJson, Plot
 from .output import note, progress, write_json
 
 if TYPE_CHECKING:
@@ -73,9 +74,7 @@ def bench(
         Path | None,
         typer.Option("--store", metavar="FOLDER", help="New folder to keep the store in; a temporary one if left out."),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FOLDER", help="Also draw the figures, as PNG (needs matplotlib).")
-    ] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure recall by unit, the cost of a search and of adding, and what a context holds.
@@ -104,7 +103,7 @@ def bench(
     from ..models.resolve import resolve_reranker
     from .figures import show_comparison, show_difference, show_run
 
-    cuts, budgets = _numbers(top_k, "--top-k"), _numbers(budget, "--budget")
+    cuts, budgets = numbers(top_k, "--top-k"), numbers(budget, "--budget")
     if not cuts:
         raise typer.BadParameter("names no number of results", param_hint="--top-k")
     draw = _drawing() if plot is not None else None
@@ -203,17 +202,3 @@ def _place(store: Path | None) -> Iterator[Path]:
     else:
         with tempfile.TemporaryDirectory(prefix="siltstone-bench-") as folder:
             yield Path(folder) / "store"
-
-
-def _numbers(text: str, option: str) -> list[int]:
-    """Read ``5,10,20`` or ``3..10``."""
-    try:
-        found: list[int] = []
-        for part in filter(None, text.replace(" ", "").split(",")):
-            first, _, last = part.partition("..")
-            found += range(int(first), int(last or first) + 1)
-        if min(found, default=1) < 1:
-            raise ValueError
-    except ValueError as exc:
-        raise typer.BadParameter("is a list of positive numbers, e.g. 5,10,20 or 3..10", param_hint=option) from exc
-    return sorted(set(found))

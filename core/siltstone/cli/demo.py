@@ -17,7 +17,7 @@ from typing import Annotated, Final
 import typer
 
 from .options import Embedding
-from .output import console, hits_table, show_table, show_why
+from .output import console, recalled_table, show_table, show_why
 
 DONE: Final = "all acknowledged"
 
@@ -140,7 +140,7 @@ def _recall(store: Path | None, embedder: str | None, max_tokens: int) -> None:
                 context = mine.context(question, max_tokens=max_tokens)
                 out.rule(f"[bold]{talk.user_id}: {question}[/bold]", align="left")
                 shown = context.hits[:5]
-                show_table(hits_table(shown, title="Recalled"))
+                show_table(recalled_table(shown, title="Recalled"))
                 show_why(shown, title="Why: the parts of each score")
                 prompt = context.as_prompt(question)
                 out.print(Panel(Text(prompt), title="The prompt", title_align="left"))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import BackendUnavailableError
-from .environment import settings
-from .output import note, progress
+from ..errors import BackendUnavailableError, ConfigurationError
+from .environment import DEFAULT, chosen, settings
+from .long_work import working
+from .output import note
 from .users import warn_of_nobody
 
 if TYPE_CHECKING:
     from ..memory import TieredMemory
 
 DEFAULT_STORE = "./memory"
+WRONG = 3
+"""Exit code where ``verify`` or ``doctor`` found something that is to be put right."""
 IN_PART = 4
 """Exit code of a command that has done what it could, and says what it could not."""
 
@@ -31,8 +37,20 @@ def when(text: str) -> datetime:
     return value.astimezone() if value.tzinfo is None else value
 
 
+def _at_home(store: str) -> str:
+    """Return where a store is, with the home that ``~`` stands for: shells leave it in ``--store=~/memory``."""
+    return os.path.expanduser(store)
+
+
 StoreAt = Annotated[
-    str, typer.Option("--store", metavar="FOLDER", envvar="SILTSTONE_STORE", help="Folder of the store.")
+    str,
+    typer.Option(
+        "--store",
+        metavar="FOLDER",
+        envvar="SILTSTONE_STORE",
+        callback=_at_home,
+        help="Folder of the store; or sqlite:///FILE, postgresql://…, the http://… of a service.",
+    ),
 ]
 User = Annotated[str, typer.Option("--user", metavar="NAME", envvar="SILTSTONE_USER", help="Whose memory.")]
 Embedding = Annotated[
@@ -44,7 +62,36 @@ Embedding = Annotated[
         help="Embedding model, e.g. sentence-transformers:MODEL; the embedded one if left out.",
     ),
 ]
+Summarizing = Annotated[
+    str | None,
+    typer.Option(
+        "--summarizer",
+        metavar="MODEL",
+        envvar="SILTSTONE_SUMMARIZER",
+        help="Language model, e.g. ollama:MODEL or openai:MODEL@URL; none if left out.",
+    ),
+]
+ShortTerm = Annotated[
+    str | None,
+    typer.Option(
+        "--short-term",
+        metavar="URL",
+        envvar="SILTSTONE_SHORT_TERM",
+        help="Where recent turns are kept, e.g. redis://HOST:PORT/0; in the store itself if left out.",
+    ),
+]
+_short_term: ContextVar[str | None] = ContextVar("short_term", default=None)
+
+
+def use_short_term(url: str | None) -> None:
+    """Let the commands of this run keep recent turns there."""
+    _short_term.set(url or None)
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FOLDER", help="Also draw the figures, as PNG (needs matplotlib).")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Session = Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this conversation.")]
 Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; repeat for several.")]
@@ -78,18 +125,27 @@ def opened(
 ) -> Iterator[TieredMemory]:
     """Give the block an open memory. A store that is not there is an error unless ``create`` is set.
 
-    Unless then or with ``missing_ok``, a user who has nothing is told on stderr.
+    Unless then or with ``missing_ok``, a user who has nothing is told on stderr. A service has settings of its own, and
+    keeps what is only read as it is: it is told neither.
     """
     from ..memory import TieredMemory
+    from ..opening import is_service
 
+    served = is_service(store)
+    if served and (set_here := [f"{name} ({one.source})" for name, one in chosen().items() if one.source != DEFAULT]):
+        raise ConfigurationError(
+            f"{', '.join(set_here)}: the service at {store} has settings of its own, where it is started; nothing was "
+            "opened: leave it out"
+        )
     with TieredMemory.open(
         store,
         user_id=user,
         embedder=embedder,
         summarizer=summarizer,
-        settings=settings(),
+        short_term=_short_term.get(),
+        settings=None if served else settings(),
         create=create,
-        read_only=read_only,
+        read_only=read_only and not served,
     ) as memory:
         if not create and not missing_ok:
             warn_of_nobody(memory)
@@ -99,7 +155,7 @@ def opened(
 def embed(memory: TieredMemory) -> None:
     """Wait until everything can be found by meaning; it is stored, whatever becomes of that."""
     total = memory.stats().pending_vectors
-    with progress("embedding") as advance_to:
+    with working("embedding") as advance_to:
         while left := memory.stats().pending_vectors:
             advance_to(total - left, total)
             try:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from ..records import message_id
+from ..wire import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,30 +39,27 @@ def write_json(value: Any) -> None:
     print(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
 
 
-def plain(value: Any) -> Any:
-    """Return JSON values for dataclasses (what is public of them), mappings, sequences and times."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
-        return {name: plain(getattr(value, name)) for name in names}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    return value
-
-
 def count(number: int, what: str) -> str:
     """Return a number of things, for people: 1 message, 2 messages."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def size(bytes: int) -> str:
+    """Return a number of bytes, for people: 1.4 MB."""
+    amount = float(bytes)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Give the block a function ``(done, total)`` that moves a bar on stderr, with rate and remaining time."""
+def progress(what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Give the block a function ``(done, total)`` that moves a bar on stderr, with rate and remaining time.
+
+    A ``total`` of ``None`` is one that nobody knows.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -74,9 +73,9 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
         task = bar.add_task(what, total=None, rate="")
 
-        def move(done: int, total: int) -> None:
+        def move(done: int, total: int | None) -> None:
             speed = bar.tasks[task].speed
-            bar.update(task, completed=done, total=total, rate=f"{speed:.0f}/s" if speed else "")
+            bar.update(task, completed=done, total=total or None, rate=f"{speed:.0f}/s" if speed else "")
 
         yield move
 
@@ -98,20 +97,49 @@ def show_table(made: Table) -> None:
 
 
 def records_table(records: Iterable[Record]) -> Table:
-    """Return a table of memories: id, kind, date, speaker, text."""
-    made = table(("id", "kind", "date", "who", "text"))
-    for record in records:
-        made.add_row(record.id, record.kind, day(record.time), who(record), record.text)
+    """Return a table of memories: id, kind, date, speaker, text; until when it held, where one has been closed."""
+    listed = list(records)
+    closed = any(record.valid_until for record in listed)
+    made = table(("id", "kind", "date", *(("held until",) if closed else ()), "who", "text"))
+    for record in listed:
+        until = (day(record.valid_until),) if closed else ()
+        made.add_row(record.id, record.kind, day(record.time), *until, who(record), record.text)
     return made
 
 
-def hits_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
-    """Return a table of recalled memories, best first."""
+def recalled_table(hits: Sequence[Hit], *, title: str | None = None) -> Table:
+    """Return a table of recalled memories to look at, best first, without their ids."""
     made = table(("#", "score", "date", "who", "text"), title=title, right=("#", "score"))
     for place, hit in enumerate(hits, 1):
-        record = hit.record
-        made.add_row(str(place), f"{hit.score:.2f}", day(record.time), who(record), record.text)
+        made.add_row(str(place), f"{hit.score:.2f}", day(hit.record.time), who(hit.record), hit.record.text)
     return made
+
+
+def hits_table(hits: Sequence[Hit]) -> Table:
+    """Return a table of recalled memories, best first, each with the id that ``show`` and ``forget`` take.
+
+    An id is never folded beside a text: where there is no room for both, it has a line of its own below.
+    """
+    from rich.cells import cell_len
+
+    ids = [message_id(hit.record.id) for hit in hits]
+    longest = max(map(cell_len, ids), default=0)
+    if console().width - longest < _BESIDE_ID:
+        made = table(("#", "score", "memory"), right=("#", "score"))
+        for place, (id, hit) in enumerate(zip(ids, hits, strict=True), 1):
+            about = ", ".join(filter(None, (who(hit.record), day(hit.record.time))))
+            made.add_row(str(place), f"{hit.score:.2f}", f"{hit.record.text}\n{about}\n{id}")
+        return made
+    made = table(("#", "score", "id", "date", "who", "text"), right=("#", "score"))
+    made.columns[2].min_width = made.columns[2].max_width = longest
+    for place, (id, hit) in enumerate(zip(ids, hits, strict=True), 1):
+        record = hit.record
+        made.add_row(str(place), f"{hit.score:.2f}", id, day(record.time), who(record), record.text)
+    return made
+
+
+_BESIDE_ID: Final = 58
+"""Columns that a table of hits needs beside the ids: 30 for the texts, if who said them has a short name."""
 
 
 def show_why(hits: Sequence[Hit], *, title: str | None = None) -> None:

@@ -1,15 +1,16 @@
-"""Commands that look: ``search``, ``context``, ``sessions``, ``show`` and ``stats``. None of them writes."""
+"""Commands that look: ``search``, ``context``, ``sessions``, ``show`` and ``history``. None of them writes."""
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Annotated
 
 import typer
 
 from ..records import Record
+from ..wire import plain
 from .options import DEFAULT_STORE, AsJson, Embedding, Kinds, Session, Since, StoreAt, Until, User, opened
-from .output import hits_table, minute, note, plain, records_table, show_table, show_why, table, write_json
-from .users import show_users
+from .output import day, hits_table, minute, note, records_table, show_table, show_why, table, write_json
 
 
 def search(
@@ -92,6 +93,7 @@ def show(
     since: Since = None,
     until: Until = None,
     session: Session = None,
+    current: Annotated[bool, typer.Option("--current", help="Only what holds now.")] = False,
     store: StoreAt = DEFAULT_STORE,
     user: User = "default",
     embedder: Embedding = None,
@@ -101,11 +103,17 @@ def show(
 
     \b
     siltstone show --session monday
+    siltstone show --kind profile --current
     siltstone show turn:0190…
     """
+    from ..tiers.standing import holds
+
     with opened(store, user, embedder, read_only=True) as memory:
         if id is None:
             records = list(memory.records(kinds=kind, since=since, until=until, session_id=session))
+            if current:
+                now = datetime.now(timezone.utc)
+                records = [record for record in records if holds(record, now)]
         else:
             item = memory.get(id)
     if id is None:
@@ -123,37 +131,30 @@ def show(
         show_table(made)
 
 
-def stats(
-    users: Annotated[bool, typer.Option("--users", help="List all users instead, and what each has.")] = False,
+def history(
+    id: Annotated[str, typer.Argument(help="A memory or a message.")],
     store: StoreAt = DEFAULT_STORE,
     user: User = "default",
     embedder: Embedding = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count what is stored and what it takes on disk: of one user, or who has what.
+    """Show what a memory was before: its earlier versions, and the statements that it replaced, newest first.
 
     \b
-    siltstone stats --user alice
-    siltstone stats --users --json
+    siltstone history 0190…
     """
-    with opened(store, user, embedder, read_only=True, missing_ok=users) as memory:
-        if users:
-            show_users(memory, as_json=as_json)
-            return
-        found = memory.stats()
+    with opened(store, user, embedder, read_only=True) as memory:
+        earlier = memory.history(id)
     if as_json:
-        write_json(found)
-        return
-    made = table(("what", "value"))
-    for name, value in plain(found).items():
-        if isinstance(value, dict):
-            for part, amount in value.items():
-                made.add_row(f"{name}: {part}", _text(amount))
-        elif value not in (None, []):
-            made.add_row(name.replace("_", " "), _text(value))
-    show_table(made)
-    if found.health:
-        note(f"siltstone verify --store {store} says what its health is about, and what to do")
+        write_json({"id": id, "history": earlier})
+    elif not earlier:
+        note(f"{id} was never another")
+    else:
+        made = table(("version", "written", "held until", "id", "text"), right=("version",))
+        for record in earlier:
+            written = minute(record.updated_at or record.stored_at)
+            made.add_row(str(record.version), written, day(record.valid_until), record.id, record.text)
+        show_table(made)
 
 
 def _text(value: object) -> str:

@@ -23,9 +23,10 @@ def show_trail(store: str, user: str | None, as_json: bool) -> None:
     else:
         made = table(("when", "what", "user", "counts", "ids"))
         for entry in entries:
-            shown = " ".join(entry.ids[:3]) + (" …" if len(entry.ids) > 3 else "")
+            shown = [*entry.ids[:3], *(["…"] if len(entry.ids) > 3 else [])]
+            shown += [f"{len(entry.hashed_ids)} hashed"] if entry.hashed_ids else []
             when = entry.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-            made.add_row(when, entry.action, entry.user_id or "", _counts(entry), shown)
+            made.add_row(when, entry.action, entry.user_id or "", _counts(entry), " ".join(shown))
         show_table(made)
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..wire import plain
 from .environment import settings
 from .keys import VARIABLE, read_key
-from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, Yes, ask
-from .output import count, minute, note, plain, progress, show_table, table, write_json
+from .options import DEFAULT_STORE, WRONG, AsJson, Embedding, StoreAt, Yes, ask
+from .output import count, minute, note, progress, show_table, size, table, write_json
 
 if TYPE_CHECKING:
     from ..reports import Finding, VerifyReport
@@ -76,7 +77,7 @@ def verify(
         for sentence in _what_next(report, store):
             note(sentence)
     if not report.is_sound:
-        raise typer.Exit(3)
+        raise typer.Exit(WRONG)
 
 
 def _show_findings(title: str, findings: Sequence[Finding], *, repair: bool) -> None:
@@ -98,6 +99,29 @@ def _what_next(report: VerifyReport, store: str) -> Iterator[str]:
         yield f"safe: {count(report.documents, 'document')}, that could be read: no text is lost"
     if not report.is_sound and any(finding.is_repairable for finding in report.findings):
         yield f"next: siltstone verify --repair --store {store}"
+
+
+def compact(
+    store: StoreAt = DEFAULT_STORE,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only this user's files.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take dead weight out of the files: versions behind the history, their vectors, notes of what is finished.
+
+    The store does that by itself where it is much; others read and write meanwhile.
+
+    \b
+    siltstone compact
+    siltstone --set history=3 compact --user alice
+    """
+    from ..upkeep import compact
+
+    with progress("users") as advance_to:
+        freed = compact(store, user_id=user, settings=settings(), progress=advance_to)
+    if as_json:
+        write_json({"bytes": freed})
+    else:
+        print(f"gave back {size(freed)}")
 
 
 def backup(
@@ -154,7 +178,12 @@ def restore(
     if report.knew == "nothing":
         note("nothing was left of the store, so what was forgotten after the backup was taken comes back with it")
     if report.knew == "part":
-        note("lines of AUDIT had been lost, so something that was forgotten since the backup may be back")
+        note("AUDIT does not name all that was forgotten since the backup, so some of it may be back")
+    for user_id, ids in report.doubtful.items():
+        note(
+            f"back, though they say the same as what {user_id} has forgotten under other ids, which AUDIT alone cannot "
+            f"tell apart: {' '.join(ids)}; siltstone forget ID --store {store} --user {user_id} removes one"
+        )
     if as_json:
         write_json(report)
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -26,10 +25,13 @@ def has_nothing(memory: TieredMemory) -> bool:
 
 def nobody(memory: TieredMemory) -> str:
     """Return what is to be said of a user who has nothing: the nearest names, where the store does not hide them."""
+    from ..opening import is_folder
     from ..upkeep import is_encrypted, users
 
     store = memory.location
     missing = f"user {memory.user_id!r} has nothing in {store}"
+    if not is_folder(store):
+        return missing
     listed = f"siltstone stats --users --store {store} lists who has"
     if is_encrypted(store):  # names are nobody's to see unasked
         return f"{missing}; it is encrypted, so no other name is told: {listed}"
@@ -48,16 +50,16 @@ def nobody(memory: TieredMemory) -> str:
 
 def warn_of_nobody(memory: TieredMemory) -> None:
     """Say on stderr that a user has nothing in a store, if it is so: a name is soon mistyped."""
-    if os.path.isdir(memory.location) and has_nothing(memory):
+    if has_nothing(memory):
         note(nobody(memory))
 
 
-def show_users(memory: TieredMemory, *, as_json: bool) -> None:
+def show_users(memory: TieredMemory, store: str, *, as_json: bool) -> None:
     """Print everybody who has something in a store, and how much."""
     from ..upkeep import users
 
     with progress("users") as advance_to:
-        names = sorted(users(memory.location))
+        names = sorted(users(store))
         found = []
         for done, name in enumerate(names, 1):
             counted = memory.for_user(name).stats()

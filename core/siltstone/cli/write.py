@@ -1,4 +1,4 @@
-"""Commands that change what is stored: ``add``, ``remember`` and ``forget``."""
+"""Commands that change what is stored: ``add``, ``remember``, ``update`` and ``forget``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from ..errors import InvalidInputError, NotFoundError
 from ..records import ForgetReport, Message, Record, message_id
+from ..wire import plain
 from .options import (
     DEFAULT_STORE,
     AsJson,
@@ -26,7 +27,7 @@ from .options import (
     opened,
     when,
 )
-from .output import count, first_words, minute, note, plain, show_table, table, write_json
+from .output import count, first_words, minute, note, show_table, table, write_json
 
 if TYPE_CHECKING:
     from ..memory import TieredMemory
@@ -106,6 +107,37 @@ def remember(
         print(id)
 
 
+def update(
+    id: Annotated[str, typer.Argument(help="A memory or a message, by id.")],
+    text: Annotated[str | None, typer.Argument(help="What it says from now on; left out: as before.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="What kind of memory it is.")] = None,
+    expires_at: Annotated[datetime | None, typer.Option(parser=when, metavar="TIME", help="When it may go.")] = None,
+    pinned: Annotated[
+        bool | None, typer.Option("--pinned/--no-pinned", help="Never let it expire; or let it again.")
+    ] = None,
+    store: StoreAt = DEFAULT_STORE,
+    user: User = "default",
+    embedder: Embedding = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correct a memory or a message; history shows what it was before.
+
+    \b
+    siltstone update 0190… "I live in Lisbon."
+
+    What was made of a text that changes goes, and consolidate makes it anew. Prints the id and the version.
+    """
+    if text is None and kind is None and expires_at is None and pinned is None:
+        raise InvalidInputError("update needs a text, --kind, --expires-at or --pinned: nothing was changed")
+    changes: dict[str, Any] = {} if expires_at is None else {"expires_at": expires_at}
+    with opened(store, user, embedder) as memory:
+        record = memory.update(id, text=text, kind=kind, pinned=pinned, **changes)
+    if as_json:
+        write_json(record)
+    else:
+        print(f"{message_id(record.id)} is now version {record.version}")
+
+
 def forget(
     ids: Annotated[list[str] | None, typer.Argument(help="Memories or messages, by id.")] = None,
     session: Session = None,
@@ -128,6 +160,12 @@ def forget(
     siltstone forget --session monday --dry-run
     siltstone forget --everything --user alice --yes
     """
+    conditions = any((ids, session, since, until, kind))
+    if everything == conditions:
+        given = (
+            "with --everything takes no condition" if everything else "needs ids, another condition, or --everything"
+        )
+        raise InvalidInputError(f"forget {given}: nothing was forgotten")
     with opened(store, user, embedder, read_only=dry_run) as memory:
         chosen: dict[str, Any] = {
             "ids": ids or None,
@@ -152,12 +190,16 @@ def forget(
         write_json(report)
     else:
         print(f"deleted {_amount(report)}")
+        if report.partial:
+            made_anew = count(len(report.partial), "record")
+            note(f"{made_anew} of these rested also on what stays: siltstone consolidate makes them anew of that")
+        for line in report.remains:
+            note(line)
 
 
 def _show_going(memory: TieredMemory, report: ForgetReport, *, as_json: bool) -> None:
     """Print what would be forgotten, a row for each message or memory; marked, what only goes along."""
-    spoken = set(report.messages)
-    ids = [*report.messages, *(id for id in report.records if message_id(id) not in spoken)]
+    ids = [*report.messages, *_beside(report)]
     rests = dict.fromkeys(report.partial, "in part") | dict.fromkeys(report.derived, "wholly")
     rows = [_going(memory.get(id), rests.get(id)) for id in (ids if as_json else ids[:_SHOWN])]
     if as_json:
@@ -183,7 +225,13 @@ def _going(item: Record | Message, rests: str | None) -> dict[str, Any]:
 
 
 def _amount(report: ForgetReport) -> str:
-    return f"{count(len(report.messages), 'message')} and {count(len(report.records), 'record')}"
+    return f"{count(len(report.messages), 'message')} and {count(len(_beside(report)), 'record')}"
+
+
+def _beside(report: ForgetReport) -> list[str]:
+    """Return the records that are not the turns of the messages: as the audit counts, what was said is one thing."""
+    spoken = set(report.messages)
+    return [id for id in report.records if message_id(id) not in spoken]
 
 
 def _from_stdin() -> list[dict[str, Any]]:

@@ -13,6 +13,12 @@ from ..protocols import TokenCounter
 RATIO: Final = 5
 """A digest has at most one fifth of its source's tokens, and of its characters: a span shrinks at least fivefold."""
 
+SHARE: Final = 0.195
+"""The share that is aimed at: the end of a session is a short span, whose summary takes ``SMALLEST`` all the same."""
+
+LONG: Final = 2000
+"""Characters from which on a source shrinks fivefold whatever is stated: its summary may then be a few words."""
+
 SMALLEST: Final = 20
 """A budget below this many tokens holds no sentence."""
 
@@ -40,8 +46,8 @@ def summary_budget(source_tokens: int, max_tokens: int | None) -> int:
 class Room:
     """What a summary may cost beside statements, in tokens; where characters are scarcer, they count instead.
 
-    Together they have at most a fifth of their source. A summary of ``SMALLEST`` tokens has its room whatever the
-    statements take.
+    Together they have at most a fifth of their source. Of a source of less than ``LONG`` characters, a summary of
+    ``SMALLEST`` tokens has its room whatever the statements take.
     """
 
     counter: TokenCounter
@@ -50,6 +56,8 @@ class Room:
 
     def count(self, text: str) -> int:
         """Return what a text costs."""
+        if not self.characters:
+            return self.tokens + 1 if text else 0
         return max(self.counter.count(text), ceil(len(text) * self.tokens / self.characters))
 
 
@@ -60,7 +68,9 @@ def room_beside(
     tokens = sum(map(counter.count, source))
     characters = sum(map(len, source))
     per_token = max(characters / tokens, 1.0) if tokens else 1.0
-    budget = summary_budget(tokens, None) - sum(map(counter.count, statements))
-    room = characters // RATIO - sum(map(len, statements))
-    budget, room = max(budget, SMALLEST), max(room, ceil(SMALLEST * per_token))
+    budget = int(tokens * SHARE) - sum(map(counter.count, statements))
+    room = int(characters * SHARE) - sum(map(len, statements))
+    if characters < LONG:
+        budget, room = max(budget, SMALLEST), max(room, ceil(SMALLEST * per_token))
+    budget, room = max(budget, 0), max(room, 0)
     return Room(counter, budget if max_tokens is None else min(budget, max_tokens), room)

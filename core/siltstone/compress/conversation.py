@@ -154,7 +154,7 @@ def _until_usable(
         try:
             answer = yield Ask(tuple(messages), schema, agreed.answer)
         except ModelError as exc:
-            failure, messages = DigestError(f"the model failed: {exc}"), request
+            failure, messages = DigestError(f"the model failed: {exc}").quoting(exc.quoted), request
             continue
         try:
             usable, complaint = read(answer)

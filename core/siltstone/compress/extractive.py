@@ -8,7 +8,8 @@ from typing import Final
 
 from ..protocols import Embedder, Floats, TokenCounter
 from ..records import Digest, Message
-from .budget import RoughCounter, room_beside
+from .budget import Room, RoughCounter, room_beside
+from .condense import Items, condensed
 from .fragments import Fragment, fragments
 from .select import choose
 from .speech import Utterance, in_chinese, source_ids, utterances
@@ -39,13 +40,15 @@ class ExtractiveSummarizer:
     def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
         """Return the digest of the messages; its summary has at most ``max_tokens``.
 
-        Summary and statements together have at most a fifth of the messages' tokens and characters; only where people
-        state so much that no room is left, they have more. Raises what the embedder raises, if there is one.
+        Summary and statements together have at most a fifth of the messages' tokens and characters. Where people state
+        so much that no room is left, statements lose what is beside their point, and the summary of a long
+        conversation is its topic; what is stated is never dropped, so the whole may then be more than a fifth. Raises
+        what the embedder raises, if there is one.
         """
         said = utterances(messages)
-        items = items_of(said)
-        statements = [item.text for found in items.values() for item in found]
-        room = room_beside(statements, [one.text for one in said], self._counter, max_tokens)
+        about = topic(said, chinese=in_chinese(said))
+        items = self._stated(said, about)
+        room = self._room(said, items, max_tokens)
         pieces = fragments(said, room)
         prices = {number: room.count(_label(one)) for number, one in enumerate(said)}
         chosen = choose(said, pieces, room.tokens, prices, self._vectors(pieces))
@@ -54,14 +57,32 @@ class ExtractiveSummarizer:
             chosen = chosen[:-1]
             summary = _render(said, chosen)
         return Digest(
-            topic=topic(said, chinese=in_chinese(said)),
-            summary=summary,
+            topic=about,
+            summary=summary or self._within(about, max_tokens),
             facts=items["facts"],
             preferences=items["preferences"],
             events=items["events"],
             source_ids=source_ids(one.message for one in said),
             made_by=NAME,
         )
+
+    def _stated(self, said: Sequence[Utterance], about: str) -> Items:
+        """Return the statements, shortened where they leave no room even for the topic."""
+
+        def fits(items: Items) -> bool:
+            room = self._room(said, items, None)
+            return bool(room.tokens) and room.count(about) <= room.tokens
+
+        if fits(items := condensed(items_of(said), fits)):
+            return items
+        return condensed(items_of(said, named=False), fits)
+
+    def _within(self, about: str, max_tokens: int | None) -> str:
+        return about if max_tokens is None or self._counter.count(about) <= max_tokens else ""
+
+    def _room(self, said: Sequence[Utterance], items: Items, max_tokens: int | None) -> Room:
+        statements = [item.text for found in items.values() for item in found]
+        return room_beside(statements, [one.text for one in said], self._counter, max_tokens)
 
     def _vectors(self, pieces: Sequence[Fragment]) -> Floats | None:
         if self._embedder is None or not pieces:

@@ -1,4 +1,8 @@
-"""A summarizer that sees nothing sensitive, or only spans that hold nothing of the kind."""
+"""A summarizer that sees nothing sensitive, or only spans that hold nothing of the kind; the one of this process, too.
+
+What is made of messages is told further than they are: in any context, and to whoever digests it again. So it holds
+nothing sensitive, unless ``on_sensitive="local"`` has the whole text stay here.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..models.guarded import Guard, is_local, is_sensitive, redacted
-from ..protocols import Summarizer
+from ..protocols import ModelFreeSummarizer, Summarizer
 from ..records import Digest, Message
 
 REDACTED: Final = "redacted"
@@ -17,8 +21,9 @@ LOCAL: Final = "local"
 
 
 def guarded_summarizer(summarizer: Summarizer, guard: Guard, extractive: Summarizer) -> Summarizer:
-    """Return a summarizer that sees nothing sensitive; the same one where it is local or there are no rules."""
-    return summarizer if not guard.rules or is_local(summarizer) else GuardedSummarizer(summarizer, guard, extractive)
+    """Return a summarizer that sees nothing sensitive; the same one without rules, or where it may see all of it."""
+    may_see_all = guard.keeps and is_local(summarizer)
+    return summarizer if may_see_all or not guard.rules else GuardedSummarizer(summarizer, guard, extractive)
 
 
 class GuardedSummarizer:
@@ -36,6 +41,11 @@ class GuardedSummarizer:
     def name(self) -> str:
         """The name of the summarizer that is guarded."""
         return self._inner.name
+
+    @property
+    def model_free(self) -> bool:
+        """Whether it asks no model."""
+        return isinstance(self._inner, ModelFreeSummarizer) and self._inner.model_free
 
     def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
         """Return the digest of the messages, flagged ``redacted`` or ``local`` where that is what became of them."""

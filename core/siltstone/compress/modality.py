@@ -16,7 +16,7 @@ _NEGATION_ZH: Final = re.compile(
     r"不|没|沒|别(?!人|的|墅|处|名)|別(?!人|的)|未(?!来|來|婚)|无(?!锡|所谓|线|数)|戒|非(?!常|洲|得)|再也"
 )
 _IDIOMS_ZH: Final = re.compile(
-    r"不错|不錯|不过|不過|不但|不仅|不僅|不管|不论|不好意思|对不起|對不起|差不多|不得不|不用说|忍不住"
+    r"不错|不錯|不[过過](?!敏)|不但|不仅|不僅|不管|不论|不好意思|对不起|對不起|差不多|不得不|不用说|忍不住"
     r"|没问题|沒問題|没事|没错|不客气"
     r"|要不|不如|不禁|巴不得|恨不得|是不是|有没有|好不好|能不能|会不会|要不要|想不想|不一会|不久|不断|不少"
     r"|不然|说不定|特别|別提|分别"
@@ -34,12 +34,20 @@ _CONDITIONAL_EN: Final = re.compile(
 )
 _SUPPOSED_ZH: Final = re.compile(
     r"如果|要是|假如|假设|假設|假使|倘若|若是|万一|萬一|要不是|除非|就算|即使|哪怕|是否|要么|设想|想象一下"
-    r"|換成|换成|换作"
+    r"|[换換](?:成|作|做)(?:是)?(?=[我你您他她谁誰别別]|一般人|任何)"
 )
 _WISHED_ZH: Final = re.compile(
     r"就好了|该多好|該多好|(?<![刚才说])的[话話](?!别|不|当|是)|但愿|但願|恨不得|巴不得|说不定|也许|或许|可能会|本来(?:打算|要|想"
     r"|准备)|本来[^，]{0,4}要|本想|差点|差一点"
 )
+
+_FRAMED_EN: Final = re.compile(
+    r"\bin (?:my|the|this|that|an?|one) (?:\w+ )?(?:dreams?|nightmare|game|story|novel|book|film|movie|play|show|song"
+    r"|role|scenario|simulation|exercise)\b,? (?:i|my|we|our)\b"
+    r"|\b(?:i|my|we|our)\b[^,.;]*\bin (?:my|a|the|this) (?:dream|nightmare|game|story|novel|play|role-?play)s?$",
+    re.IGNORECASE,
+)
+"""Worlds in which what is so is not so: "in my dream I was a doctor"."""
 
 _QUESTION_WORDS: Final = (
     r"what|who|whom|whose|which|when|where|why|how|do|does|did|is|are|was|were|can|could|will|would|should|have|has|am"
@@ -125,5 +133,5 @@ def _before_question(sentence: str) -> str:
 
 
 def tentative(clause: str) -> bool:
-    """Return whether a clause is only thought of: "I would have", "I wish I", "maybe", 也许."""
-    return _CONDITIONAL_EN.search(clause) is not None or _WISHED_ZH.search(clause) is not None
+    """Return whether a clause is only thought of: "I would have", "I wish I", "maybe", "in my dream I", 也许."""
+    return any(form.search(clause) for form in (_CONDITIONAL_EN, _FRAMED_EN, _WISHED_ZH))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..records import Message, unique
-from ..text.guard import without_injected
+from ..text.guard import label, without_injected
 from ..text.language import script
+from .material import without_material
 
 USER: Final = "user"
 """The subject of what an unnamed user says of themselves."""
@@ -34,6 +35,11 @@ class Utterance:
     person: bool
 
     @property
+    def told(self) -> str:
+        """What of it the speaker tells: without what they quote, or hand over to be worked on."""
+        return without_material(self.text)
+
+    @property
     def source_ids(self) -> tuple[str, ...]:
         """The message's id, if it has one."""
         return (self.message.id,) if self.message.id is not None else ()
@@ -47,8 +53,13 @@ def utterances(messages: Sequence[Message]) -> list[Utterance]:
             continue
         text = _CODE.sub(" ", without_injected(message.content)).strip()
         if text:
-            found.append(Utterance(position, message, text, message.name or message.role, _is_person(message)))
+            found.append(Utterance(position, message, text, called(message) or message.role, _is_person(message)))
     return found
+
+
+def called(message: Message) -> str | None:
+    """Return the name of who said a message, on one line, or ``None`` where nobody is named."""
+    return label(message.name or "") or None
 
 
 def source_ids(messages: Iterable[Message]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from .when import resolve
+from .when import named
 
 FACTS, PREFERENCES, EVENTS = "facts", "preferences", "events"
 
@@ -59,7 +59,8 @@ class Statement:
 
     ``field`` is ``facts``, ``preferences`` or ``events``; ``text`` the words of the clause that say it;
     ``subject`` whom it is about (``user``, a name, ``user's sister``); ``attribute`` what about them, the same word
-    in every language (``home``, ``work``, ``like``, ``instruction`` …); ``when`` the day, where it has one.
+    in every language (``home``, ``work``, ``like``, ``instruction`` …); ``when`` the day, where it has one. ``whom``
+    are the words of the same message for the one that its pronoun stands for, where it can be nobody else.
     """
 
     field: str
@@ -67,21 +68,23 @@ class Statement:
     subject: str
     attribute: str
     when: datetime | None = None
+    whom: str = ""
 
 
 def state(found: Finding, clause: str, subject: str, said_at: datetime | None) -> Statement:
     """Return a finding as a statement, with the day that its clause names, if it is one on which something happens.
 
-    A plan whose day has passed is an event: "here's what I did last week".
+    A plan whose time has passed is an event: "here's what I did last week". One for this month has begun on its first
+    day, and is a plan to its end.
     """
-    when = None
+    meant = None
     if found.attribute not in UNDATED:
-        when = resolve(clause, said_at, future=found.future, days=31 if found.attribute == "age" else 370)
+        meant = named(clause, said_at, future=found.future, days=31 if found.attribute == "age" else 370)
     attribute = found.attribute
-    if attribute == "plan" and when is not None and said_at is not None and when.date() < said_at.date() - _WEEK:
+    if attribute == "plan" and meant and said_at and meant.end.date() <= said_at.date() - _WEEK:
         attribute = "event"
-    return Statement(found.field, found.text or clause, subject, attribute, when)
+    return Statement(found.field, found.text or clause, subject, attribute, meant.start if meant else None)
 
 
 _WEEK: Final = timedelta(days=7)
-"""A plan for this week has begun on its first day, and is a plan all the same."""
+"""For so long after its last day, what is spoken of as a plan is one: its end may not be named."""

@@ -97,11 +97,12 @@ def check(digest: Digest, said: Sequence[Utterance], *, known: Iterable[str] = (
     item whose labels do not support it is looked for in the other utterances: small models cite carelessly.
     """
     known = tuple(known)
+    said = [dataclasses.replace(one, text=one.told) for one in said]
     kept: dict[str, tuple[DigestItem, ...]] = {}
     dropped = digest.dropped
     seen: set[str] = set()
     for field in LISTS:
-        items = [one for item in getattr(digest, field) for one in _single(item)]
+        items = [one for item in dict.fromkeys(getattr(digest, field)) for one in _single(item)]
         grounded = [_grounded(item, said, known, dated=field == "events") for item in items]
         # A text that comes twice, or in two lists, is one item: the first stays.
         kept[field] = tuple(

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from ..text.dates import Period, periods
-from ..text.periods import day, month, months_from, span, week, year
+from ..text.periods import CALENDAR, day, month, months_from, span, week, year
 
 _DEADLINE: Final = re.compile(
     r"\b(?<!day )(?<!week )(?<!month )(?:before|until|till|by|from|after|since|starting(?: on| in| "
@@ -21,7 +21,9 @@ _DAY_ONLY: Final = re.compile(
     r"|floor|year|grade|century|birthday|street|avenue|anniversary|place))",
     re.IGNORECASE,
 )
-_DAY_ONLY_ZH: Final = re.compile(r"(?<![月\d年])(\d{1,2}|[一二三四五六七八九十]{1,3})[号號](?![线楼院门])")
+_DAY_ONLY_ZH: Final = re.compile(
+    r"(?<![月\d年一二三四五六七八九十])(\d{1,2}|[一二三四五六七八九十]{1,3})[号號](?![线楼院门])"
+)
 _IN: Final = re.compile(
     r"\bin (?:about )?(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}|a few|a couple of) "
     r"(day|week|month|year)s?\b"
@@ -35,7 +37,7 @@ _NUMBERS: Final = {
     )
     for word in (words.split("|") if "|" in words else words.split())
 }
-_DIGITS_ZH: Final = {char: value for value, char in enumerate("零一二三四五六七八九十")}
+_DIGITS_ZH: Final = {char: value for value, char in enumerate("零一二三四五六七八九十")} | {"两": 2}
 _LONGEST: Final = timedelta(days=370)
 _RECURRING: Final = re.compile(
     r"\b(?:every|each|most)\s+\w+|\bthese days\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun|week)(?:day|end)s\b|每(?:个"
@@ -85,19 +87,24 @@ def dated(clause: str, *, days: int = 370) -> bool:
 
 
 def resolve(clause: str, said_at: datetime | None, *, future: bool, days: int = 370) -> datetime | None:
-    """Return the beginning of the time that a clause names: the reading that agrees with its tense, else the likeliest.
+    """Return the beginning of the time that a clause names, as ``named`` reads it."""
+    meant = named(clause, said_at, future=future, days=days)
+    return None if meant is None else meant.start
 
-    ``None`` where the clause names no time of at most so many ``days``, or nobody knows when it was said. Days are
-    those of ``said_at``'s zone.
+
+def named(clause: str, said_at: datetime | None, *, future: bool, days: int = 370) -> Period | None:
+    """Return the time that a clause names: the reading that agrees with its tense, else the likeliest.
+
+    ``None`` where the clause names no time of at most so many ``days``, or nobody knows when it was said: the year 1
+    is what some write who do not. Days are those of ``said_at``'s zone.
     """
-    if said_at is None:
+    if said_at is None or said_at.year not in CALENDAR:
         return None
     future = future and not _ONGOING.search(clause)
     found = [one for one in readings(clause, said_at) if one.end - one.start <= timedelta(days=days)]
     today = day(said_at).start
     fitting = [one for one in found if (one.end > today if future else one.start <= said_at)]
-    best = (fitting or found)[:1]
-    return best[0].start if best else None
+    return next(iter(fitting or found), None)
 
 
 def readings(clause: str, said_at: datetime) -> Iterator[Period]:
@@ -105,6 +112,9 @@ def readings(clause: str, said_at: datetime) -> Iterator[Period]:
     clause = _WEEKDAY_ONE.sub(r"\1 ", clause)
     text = _RANGE.sub(r"\g<day> \g<month>", clause)
     text = _DOUBLY.sub("", _RECURRING.sub("", _NIGHT.sub("today", text)))  # "Monday the 15th" is the 15th
+    text = _END_OF_YEAR.sub(
+        lambda match: _december(match, said_at), _AGO.sub(lambda match: _back(match, said_at), text)
+    )
     # "before Friday" is dated Friday here: a deadline is remembered by its day, not as the ten years before it.
     text = _DEADLINE_ZH.sub(r"\1", _DEADLINE.sub("on ", text))
     yield from (one for one in periods(text, said_at) if one.end - one.start <= _LONGEST)
@@ -114,13 +124,48 @@ def readings(clause: str, said_at: datetime) -> Iterator[Period]:
         yield year(said_at, (1900 if number > said_at.year % 100 + 10 else 2000) + number)
     for match in _IN.finditer(text):
         count, unit = (match[1] or match[3]).lower(), (match[2] or match[4]).lower()
-        yield _ahead(said_at, int(count) if count.isdigit() else _NUMBERS[count], unit)
+        yield _ahead(said_at, _count(count), unit)
     for match in _DAY_ONLY.finditer(text):
         if not re.match(r"\s*(?:of\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", text[match.end() :], re.I):
             yield from _this_month(said_at, int(match[1]))
     for match in _DAY_ONLY_ZH.finditer(text):
         if not re.search(r"月(?:份的?)?$", text[: match.start()]):
             yield from _this_month(said_at, _number(match[1]))
+
+
+_COUNT: Final = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3}|a couple of"
+_AGO: Final = re.compile(
+    rf"\b(?:about |around |over |almost )?(?P<en>{_COUNT}) (?P<unit>week|month)s? ago\b|\b(?P<half>half an?) year ago\b"
+    r"|(?P<zh>\d{1,3}|[一二三四五六七八九十两]{1,3})(?:个)?(?P<zh_unit>月|周|星期|礼拜)(?:之?前|以前)"
+    r"|(?P<half_zh>半)年(?:之?前|以前)",
+    re.IGNORECASE,
+)
+"""What a question means loosely, and a statement as nearly as it says: three months ago is that day, not that month."""
+_END_OF_YEAR: Final = re.compile(
+    r"\b(?:the )?end of (?P<which>last year|next year|(?:19|20)\d\d)\b"
+    r"|(?P<zh>大前年|前年|去年|明年|后年|(?:19|20)\d\d年)的?(?:年底|底|年末|末)",
+    re.IGNORECASE,
+)
+_YEARS: Final = {"last year": -1, "next year": 1, "大前年": -3, "前年": -2, "去年": -1, "明年": 1, "后年": 2}
+
+
+def _back(match: re.Match[str], said_at: datetime) -> str:
+    """Return the day that so many weeks or months before lies, for the rules of dates to read."""
+    if match["half"] or match["half_zh"]:
+        return f" {months_from(said_at, -6):%Y-%m-%d} "
+    count = _count(match["en"].lower()) if match["en"] else _number(match["zh"])
+    month = (match["unit"] or match["zh_unit"]).lower() in ("month", "月")
+    return f" {months_from(said_at, -count) if month else said_at - timedelta(weeks=count):%Y-%m-%d} "
+
+
+def _december(match: re.Match[str], said_at: datetime) -> str:
+    which = (match["which"] or match["zh"]).lower()
+    number = said_at.year + _YEARS[which] if which in _YEARS else int(which[:4])
+    return f" december {number} "
+
+
+def _count(word: str) -> int:
+    return int(word) if word.isdigit() else {"eleven": 11, "twelve": 12}.get(word) or _NUMBERS[word]
 
 
 def _ahead(said_at: datetime, count: int, unit: str) -> Period:

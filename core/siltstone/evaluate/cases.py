@@ -34,11 +34,12 @@ class Unit:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, the ids of the units that answer it, and the category under which it is counted."""
+    """A question, the ids of the units that answer it, the category under which it is counted, a reference answer."""
 
     text: str
     gold: frozenset[str]
     category: str = ""
+    answer: str | None = None
 
 
 @dataclass(frozen=True)

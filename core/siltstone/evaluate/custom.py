@@ -5,11 +5,11 @@ Each line is one of::
     {"id": "m1", "role": "user", "content": "I moved to Lisbon.", "session_id": "monday",
      "created_at": "2024-05-06T09:00:00Z", "name": "Alice"}
     {"id": "n1", "text": "Alice plays the cello.", "kind": "fact", "created_at": "2024-05-06T09:00:00Z"}
-    {"question": "Where does Alice live?", "gold": ["m1"], "category": "places"}
+    {"question": "Where does Alice live?", "gold": ["m1"], "category": "places", "answer": "Lisbon"}
 
-``name``, ``kind`` (``fact``), ``category`` and ``session_id`` may be left out. A line may carry ``"user"``: every
-user is a haystack of their own, and gold ids are those of the question's user. Messages that share an id are
-judged as one unit. Times are ISO 8601 with a zone.
+``name``, ``kind`` (``fact``), ``category``, ``answer`` and ``session_id`` may be left out. A line may carry
+``"user"``: every user is a haystack of their own, and gold ids are those of the question's user. Messages that share
+an id are judged as one unit. Times are ISO 8601 with a zone.
 """
 
 from __future__ import annotations
@@ -58,7 +58,13 @@ def _question(entry: Mapping[str, Any]) -> Question:
     gold = entry["gold"]
     if not isinstance(gold, list) or not gold:
         raise ValueError("'gold' must be a list of one or more ids")
-    return Question(str(entry["question"]), frozenset(map(str, gold)), str(entry.get("category", "")))
+    answer = entry.get("answer")
+    return Question(
+        str(entry["question"]),
+        frozenset(map(str, gold)),
+        str(entry.get("category", "")),
+        None if answer is None else str(answer),
+    )
 
 
 def _unit(entry: Mapping[str, Any]) -> Unit:

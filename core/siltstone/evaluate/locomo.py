@@ -52,7 +52,12 @@ def _haystack(item: Mapping[str, Any]) -> Haystack:
     units = tuple(_turns(item["conversation"]))
     known = frozenset(unit.id for unit in units)
     questions = (
-        Question(str(entry["question"]), known.intersection(gold_ids(entry["evidence"])), CATEGORIES[entry["category"]])
+        Question(
+            str(entry["question"]),
+            known.intersection(gold_ids(entry["evidence"])),
+            category := CATEGORIES[entry["category"]],
+            None if category == ADVERSARIAL or entry.get("answer") is None else str(entry["answer"]),
+        )
         for entry in item["qa"]
     )
     return Haystack(str(item["sample_id"]), units, tuple(question for question in questions if question.gold))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,8 +33,7 @@ def plot(runs: Sequence[Run], folder: str | Path) -> list[Path]:
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    installed = font_manager.get_font_names()
-    with rc_context({"font.family": [font for font in _FONTS if font in installed]}):
+    with drawing_of():
         made = [_depth(runs, folder / "depth.png")]
         if len(by_category(runs[0])) > 1:
             made.append(_categories(runs, folder / "categories.png"))
@@ -42,16 +42,24 @@ def plot(runs: Sequence[Run], folder: str | Path) -> list[Path]:
     return made
 
 
+@contextmanager
+def drawing_of() -> Iterator[None]:
+    """Have the block draw in fonts that know Chinese, as far as there are any."""
+    installed = font_manager.get_font_names()
+    with rc_context({"font.family": [font for font in _FONTS if font in installed]}):
+        yield
+
+
 def _depth(runs: Sequence[Run], path: Path) -> Path:
-    axes = _axes("results", "recall")
+    axes = new_axes("results", "recall")
     for run in runs:
         depths = range(1, max(run.cuts) + 1)
         axes.plot(depths, [np.mean([j.recall(k) for j in run.questions]) for k in depths], label=title(run))
-    return _save(axes, path)
+    return save(axes, path)
 
 
 def _categories(runs: Sequence[Run], path: Path) -> Path:
-    axes = _axes("", f"R@{max(runs[0].cuts)}")
+    axes = new_axes("", f"R@{max(runs[0].cuts)}")
     width = 0.8 / len(runs)
     for n, run in enumerate(runs):
         rows = by_category(run)
@@ -60,29 +68,34 @@ def _categories(runs: Sequence[Run], path: Path) -> Path:
         places = np.arange(len(rows)) + width * (n - (len(runs) - 1) / 2)
         axes.bar(places, [f.mean for f in found], width, yerr=low_high, capsize=2, label=title(run))
         axes.set_xticks(np.arange(len(rows)), [row.category for row in rows], rotation=20)
-    return _save(axes, path)
+    return save(axes, path)
 
 
 def _budget(runs: Sequence[Run], path: Path) -> Path:
-    axes = _axes("tokens used", "evidence recall")
+    axes = new_axes("tokens used", "evidence recall")
     for run in runs:
         rows = list(by_budget(run))
         tokens = [row.tokens for row in rows]
         axes.plot(tokens, [row.recall.mean for row in rows], marker="o", label=title(run))
         axes.fill_between(tokens, [row.recall.low for row in rows], [row.recall.high for row in rows], alpha=0.15)
-    return _save(axes, path)
+    return save(axes, path)
 
 
-def _axes(x: str, y: str) -> Any:
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+def new_axes(x: str, y: str, *, parts: int = 1) -> Any:
+    """Return the axes of a new figure, named; with ``parts`` as many beside each other, without names."""
+    figure = Figure(figsize=(7, 4.5) if parts == 1 else (2.4 * parts, 2.2), layout="constrained")
     FigureCanvasAgg(figure)
+    if parts > 1:
+        return figure.subplots(1, parts, sharey=True)
     axes = figure.add_subplot()
     axes.set(xlabel=x, ylabel=y, ylim=(0, 1))
     axes.grid(alpha=0.3)
     return axes
 
 
-def _save(axes: Any, path: Path) -> Path:
-    axes.legend(loc="lower right", fontsize="small")
+def save(axes: Any, path: Path, *, where: str | None = "lower right") -> Path:
+    """Write the figure of some axes, with a legend unless ``where`` is ``None``; return its path."""
+    if where is not None:
+        axes.legend(loc=where, fontsize="small")
     axes.figure.savefig(path, dpi=120)
     return path

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ..memory import TieredMemory
-from ..protocols import Embedder, Reranker
+from ..protocols import Embedder, Reranker, Store
 from ..records import TURN_PREFIX, Hit, Message
 from ..settings import Settings
 from .cases import Benchmark, Haystack, Unit
@@ -71,7 +71,7 @@ def steps(benchmark: Benchmark, budgets: Iterable[int] = ()) -> int:
 
 def measure(
     benchmark: Benchmark,
-    location: str | Path,
+    location: str | Path | Store,
     *,
     embedder: Embedder,
     reranker: Reranker | None = None,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 import orjson
 
 from ..errors import InvalidInputError
+from .json_lines import numbered
+from .json_stream import TOO_LONG, loads
 from .lines import FORMAT, VERSION, from_line
-from .reader import Copied, Found, Items, Reading, Unreadable
+from .reader import Copied, Found, Items, Part, Reading, Unreadable
 from .source import Source
-
-_LONGEST: Final = 256 << 20
-"""Bytes of one line; a longer one is no line of ours, and would not fit into memory."""
 
 
 class ExportFile:
@@ -30,6 +28,14 @@ class ExportFile:
         header = _header(source.head.partition(b"\n")[0], source.name)
         counts = [count for count in (header.get("messages"), header.get("records")) if isinstance(count, int)]
         return Reading(_items(source), sum(counts) if counts else None)
+
+    def again(self, part: Part) -> Items:
+        """Read the line of an item."""
+        try:
+            value = part.value if part.text is None else loads(part.text)
+            yield Found(part.where, Copied(from_line(value)), part)
+        except InvalidInputError as exc:
+            yield Found(part.where, Unreadable(str(exc)), part)
 
 
 def _header(line: bytes, name: str) -> dict[str, Any]:
@@ -49,18 +55,19 @@ def _header(line: bytes, name: str) -> dict[str, Any]:
 
 def _items(source: Source) -> Items:
     with source.open() as file:
-        file.readline(_LONGEST)
         yield from _lines(file)
 
 
 def _lines(file: BinaryIO) -> Items:
     number, items, ended = 1, 0, False
-    for number, line in _numbered(file):
+    for number, line in numbered(file):
         where = f"line {number}"
+        if number == 1:
+            continue  # the header
         if ended:
             yield Found(where, Unreadable("it stands after the file's last line"))
         elif line is None:
-            yield Found(where, Unreadable(f"it is longer than {_LONGEST >> 20} MiB"))
+            yield Found(where, Unreadable(TOO_LONG))
         elif line.strip():
             found = _found(where, line)
             if isinstance(found, int):
@@ -77,29 +84,16 @@ def _lines(file: BinaryIO) -> Items:
         yield Found(f"line {number + 1}", Unreadable(reason))
 
 
-def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the lines after the header with their numbers, ``None`` for one that is too long."""
-    number = 1
-    while line := file.readline(_LONGEST):
-        number += 1
-        if len(line) < _LONGEST or line.endswith(b"\n"):
-            yield number, line
-            continue
-        while (rest := file.readline(_LONGEST)) and not rest.endswith(b"\n"):
-            pass
-        yield number, None
-
-
 def _found(where: str, line: bytes) -> Found | int:
     """Return what a line holds; the number of items for the last line."""
     try:
         value = orjson.loads(line)
     except ValueError as exc:
         torn = "the file was cut off in the middle of it" if not line.endswith(b"\n") else f"it is no JSON ({exc})"
-        return Found(where, Unreadable(torn))
+        return Found(where, Unreadable(torn), Part(ExportFile.format, where, text=line.decode("utf-8", "replace")))
     if isinstance(value, dict) and isinstance(end := value.get("end"), int):
         return end
     try:
-        return Found(where, Copied(from_line(value)))
+        return Found(where, Copied(from_line(value)), Part(ExportFile.format, where, value=value))
     except InvalidInputError as exc:
-        return Found(where, Unreadable(str(exc)))
+        return Found(where, Unreadable(str(exc)), Part(ExportFile.format, where, value=value))

@@ -1,4 +1,5 @@
-"""Reads LangChain's ``FileChatMessageHistory``: a JSON list of what ``messages_to_dict`` returns.
+"""Reads LangChain's messages: a list of what ``messages_to_dict`` returns, as in ``FileChatMessageHistory``, or what
+``dumpd`` makes of messages or of a prompt.
 
 The file is one session, named like the file. Messages become what ``langchain_siltstone`` would have stored. Their
 ids are LangChain's own, or ``session#3`` by their place where they have none; times are not in the file, so they were
@@ -7,19 +8,20 @@ said when it was written last.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ..errors import InvalidInputError
 from ..records import Message, is_reserved
-from .json_file import load
-from .reader import Found, Items, Reading, Said, Unreadable
+from .json_peek import first
+from .parts import JsonReader
+from .reader import Found, Items, Part, Said, Unreadable
 from .source import Source
+from .values import a_dict, a_list
 
 OWN: Final = "langchain"
 """Metadata key of what only LangChain knows of a message; the adapter has the same."""
 
-_BEGINNING: Final = re.compile(rb'\s*\[\s*(\]\s*\Z|\{\s*"type"\s*:\s*"[^"]*"\s*,\s*"data"\s*:\s*\{)')
 _ROLES: Final = {
     "human": "user",
     "HumanMessageChunk": "user",
@@ -46,30 +48,41 @@ _DEFAULTS: Final[dict[str, Any]] = {
 """Fields of LangChain's messages that say nothing while they have these values."""
 
 
-class LangChainHistory:
+class LangChainHistory(JsonReader):
     """The reader of one history file."""
 
     format = "langchain"
+    part_is = "message"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether it is a list of ``{"type", "data"}``."""
-        return _BEGINNING.match(source.head) is not None
+        """Return whether it is a list of ``{"type", "data"}``, or what ``dumpd`` writes."""
+        value = a_dict(first(source.sample))
+        return source.sample == [] or "lc" in value or ("type" in value and isinstance(value.get("data"), Mapping))
 
-    def read(self, source: Source) -> Reading:
-        """Read the file. Raises ``InvalidInputError`` where it is no JSON list."""
-        messages = load(source)
-        if not isinstance(messages, list):
-            raise InvalidInputError(f"{source.name} is no list of messages: nothing was imported")
-        return Reading(_items(messages, source.stem), len(messages))
+    def items(self, part: Part) -> Items:
+        """Yield the message, or the messages of a prompt."""
+        value, session_id = part.value, part.about["session_id"]
+        number = part.about["number"]
+        dumped = a_dict(a_dict(value).get("kwargs")).get("messages")
+        if not isinstance(dumped, list):
+            yield Found(part.where, Said(to_message(_undumped(value), session_id, f"{session_id}#{number}")))
+            return
+        for at, message in enumerate(dumped, number):
+            where = f"{part.where}, message {at}"
+            try:
+                yield Found(where, Said(to_message(_undumped(message), session_id, f"{session_id}#{at}")))
+            except InvalidInputError as exc:
+                yield Found(where, Unreadable(str(exc)))
 
 
-def _items(messages: list[Any], session_id: str) -> Items:
-    for number, value in enumerate(messages, 1):
-        where = f"message {number}"
-        try:
-            yield Found(where, Said(to_message(value, session_id, f"{session_id}#{number}")))
-        except InvalidInputError as exc:
-            yield Found(where, Unreadable(str(exc)))
+def _undumped(value: Any) -> Any:
+    """Return ``{"type", "data"}`` of a message as ``dumpd`` writes it; anything else as it is."""
+    kwargs = a_dict(value).get("kwargs")
+    if a_dict(value).get("lc") is None or not isinstance(kwargs, Mapping):
+        return value
+    named = str((a_list(value.get("id")) or [""])[-1])
+    kind = kwargs.get("type") or named.removesuffix("Chunk").removesuffix("Message").lower()
+    return {"type": kind, "data": kwargs}
 
 
 def to_message(value: Any, session_id: str, id: str) -> Message:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from dataclasses import replace
 from typing import Any, Final
 
 from ..errors import InvalidInputError
@@ -20,11 +21,14 @@ from ..protocols import Floats
 from ..records import Record
 from ..text.keys import dense_key
 from .json_file import load
+from .json_stream import Path, Piece, loads, pieces
 from .lines import from_line
 from .llama_messages import OWN, to_message
 from .llama_vectors import vectors_of
-from .reader import Copied, Found, Items, Noted, Reading, Said, Unreadable
+from .parts import BENT, bent, share
+from .reader import UNTIMED, Copied, Found, Items, Noted, Part, Reading, Said, Unreadable
 from .source import Source
+from .values import a_dict
 
 DOCUMENTS: Final = "docstore.json"
 CHATS: Final = "chat_store.json"
@@ -33,7 +37,6 @@ MEMORY: Final = "siltstone"
 MADE_BY: Final = "import:llama-index"
 _TEXT: Final = ("1", "4")  # types of nodes: text, document
 _BEGINNING: Final = re.compile(rb'\s*"?\{\s*\\?"(store\\?"\s*:\s*\{|docstore/)')
-_NO_TIME: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class LlamaIndexFolder:
@@ -50,33 +53,85 @@ class LlamaIndexFolder:
         files = [source.member(name) for name in (CHATS, DOCUMENTS) if name in source.names]
         if not source.folder:
             files = [source]
-        vectors = vectors_of(source) if source.folder else {}
-        parts: list[Items] = []
-        total = 0
-        for file in files:
-            stored = load(file)
-            if isinstance(stored, str):  # LlamaIndex before 0.11 wrote JSON in JSON
-                stored = load(Source(io.StringIO(stored)))
-            if isinstance(stored, dict) and isinstance(chats := stored.get("store"), dict):
-                parts.append(_chats(chats, file.name))
-                total += sum(len(chat) for chat in chats.values() if isinstance(chat, list))
-            elif isinstance(stored, dict) and isinstance(nodes := stored.get("docstore/data"), dict):
-                parts.append(_nodes(nodes, vectors, source.stem, file.name))
-                total += len(nodes)
-            else:
-                raise InvalidInputError(f"{file.name} is no docstore and no chat store: nothing was imported")
-        if not parts:
+        if not files:
             raise InvalidInputError(f"{source.name} has neither {DOCUMENTS} nor {CHATS}: nothing was imported")
-        return Reading(itertools.chain(*parts), total)
+        files = [_unquoted(file) for file in files]
+        for file in files:
+            if not any(key == "store" or key.startswith("docstore/") for key in a_dict(file.sample)):
+                raise InvalidInputError(f"{file.name} is no docstore and no chat store: nothing was imported")
+        vectors = vectors_of(source) if source.folder else {}
+        parts = [_items(file, vectors, source.stem) for file in files]
+        return Reading(itertools.chain(*parts), share=lambda: sum(map(share, files)) / len(files))
+
+    def again(self, part: Part) -> Items:
+        """Read a message or a node."""
+        return _found(part, {})
 
 
-def _chats(chats: Mapping[str, Any], name: str) -> Items:
-    for session_id, chat in chats.items():
-        if not isinstance(chat, list):
-            yield Found(f"{name}, {session_id!r}", Unreadable("it is no list of messages"))
-            continue
-        for number, value in enumerate(chat, 1):
-            yield _message(value, session_id, f"{session_id}#{number}", f"{name}, {session_id!r}, message {number}")
+def _unquoted(file: Source) -> Source:
+    """Return the file; LlamaIndex before 0.11 wrote JSON in JSON."""
+    if not file.head.lstrip().startswith(b'"'):
+        return file
+    inner = io.StringIO(str(load(file)))
+    inner.name = file.name
+    return Source(inner)
+
+
+def _opens(path: Path, bracket: bytes) -> bool:
+    return (
+        not path
+        or path in (("store",), ("docstore/data",))
+        or (path[:1] == ("store",) and len(path) == 2 and bracket == b"[")
+    )
+
+
+def _items(file: Source, vectors: Mapping[str, Floats], session_id: str) -> Items:
+    name = os.path.basename(file.name)
+    with file.open() as opened:
+        for piece in pieces(opened, _opens):
+            part = _part(piece, name, session_id)
+            if part is None:
+                yield Found(name, Unreadable(piece.problem))
+            elif part.about:
+                yield from _found(part, vectors)
+
+
+def _part(piece: Piece, name: str, session_id: str) -> Part | None:
+    """Return the message or node of a piece, without ``about`` for what is neither; ``None`` for damage."""
+    format, path = LlamaIndexFolder.format, piece.path
+    if piece.raw is None:
+        return None
+    about: dict[str, Any] = {}
+    where = name
+    if path[:1] == ("store",) and len(path) > 1:
+        key, number = str(path[1]), int(path[2]) + 1 if len(path) > 2 else 0
+        where = f"{name}, {key!r}, message {number}" if number else f"{name}, {key!r}"
+        about = {"session_id": key, "id": f"{key}#{number}", "is_list": bool(number)}
+    elif path[:1] == ("docstore/data",) and len(path) == 2:
+        where, about = f"{name}, node {path[1]!r}", {"session_id": session_id, "node": path[1]}
+    if not about:
+        return Part(format, where)
+    try:
+        return Part(format, where, about, loads(piece.raw))
+    except InvalidInputError:
+        return Part(format, where, about, text=piece.raw.decode("utf-8", "replace"))
+
+
+def _found(part: Part, vectors: Mapping[str, Floats]) -> Items:
+    try:
+        value = part.value if part.text is None else loads(part.text)
+        if "node" in part.about:
+            found = _node(part.where, part.about["node"], value, vectors, part.about["session_id"])
+        elif part.about["is_list"]:
+            found = iter([_message(value, part.about["session_id"], part.about["id"], part.where)])
+        else:
+            raise InvalidInputError("it is no list of messages")
+        for one in found:
+            yield replace(one, part=part)
+    except InvalidInputError as exc:
+        yield Found(part.where, Unreadable(str(exc)), part)
+    except BENT as exc:
+        yield Found(part.where, Unreadable(bent(exc)), part)
 
 
 def _message(value: Any, session_id: str, id: str, where: str) -> Found:
@@ -86,28 +141,21 @@ def _message(value: Any, session_id: str, id: str, where: str) -> Found:
         return Found(where, Unreadable(str(exc)))
 
 
-def _nodes(nodes: Mapping[str, Any], vectors: Mapping[str, Floats], session_id: str, name: str) -> Items:
-    for id, stored in nodes.items():
-        where = f"{name}, node {id!r}"
-        data = stored.get("__data__") if isinstance(stored, dict) else None
-        text = _text(data) if isinstance(data, dict) else ""
-        if not isinstance(data, dict) or stored.get("__type__") not in _TEXT or not text.strip():
-            yield Found(where, Unreadable("it is no node with a text"))
-            continue
-        metadata = data.get("metadata") or {}
-        if isinstance(messages := metadata.get("sub_dicts"), list):
-            for number, value in enumerate(messages, 1):
-                yield _message(value, session_id, f"{id}#{number}", f"{where}, message {number}")
-        elif MEMORY in metadata:
-            try:
-                versions = from_line(metadata[MEMORY])
-            except InvalidInputError as exc:
-                yield Found(where, Unreadable(str(exc)))
-            else:
-                yield Found(where, Copied(versions, _vector(versions[-1].record, data, vectors.get(id))))
-        else:
-            record = _document(id, text, data)
-            yield Found(where, Noted(record, _vector(record, data, vectors.get(id))))
+def _node(where: str, id: str, stored: Any, vectors: Mapping[str, Floats], session_id: str) -> Items:
+    data = stored.get("__data__") if isinstance(stored, dict) else None
+    text = _text(data) if isinstance(data, dict) else ""
+    if not isinstance(data, dict) or stored.get("__type__") not in _TEXT or not text.strip():
+        raise InvalidInputError("it is no node with a text")
+    metadata = data.get("metadata") or {}
+    if isinstance(messages := metadata.get("sub_dicts"), list):
+        for number, value in enumerate(messages, 1):
+            yield _message(value, session_id, f"{id}#{number}", f"{where}, message {number}")
+    elif MEMORY in metadata:
+        versions = from_line(metadata[MEMORY])
+        yield Found(where, Copied(versions, _vector(versions[-1].record, data, vectors.get(id))))
+    else:
+        record = _document(id, text, data)
+        yield Found(where, Noted(record, _vector(record, data, vectors.get(id))))
 
 
 def _text(data: Mapping[str, Any]) -> str:
@@ -121,7 +169,7 @@ def _document(id: str, text: str, data: Mapping[str, Any]) -> Record:
     if isinstance(source, dict) and "node_id" in source:
         metadata[OWN] = {"ref_doc_id": source["node_id"]}
     return Record(
-        id=id, text=text, kind="document", created_at=_NO_TIME, stored_at=_NO_TIME, made_by=MADE_BY, metadata=metadata
+        id=id, text=text, kind="document", created_at=UNTIMED, stored_at=UNTIMED, made_by=MADE_BY, metadata=metadata
     )
 
 

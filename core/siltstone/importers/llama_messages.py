@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ..errors import InvalidInputError
 from ..records import Message
+from ..text.exchanges import calls_of
 from ..text.guard import is_injected, without_injected
 
 OWN: Final = "llama_index"
@@ -29,7 +30,7 @@ def to_message(value: Any, session_id: str, id: str) -> Message:
     The text is in ``content``, calls and the id of a call in ``metadata``, as in every message of siltstone, and what
     else LlamaIndex knows in ``metadata["llama_index"]``.
     """
-    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+    if not isinstance(value, dict) or str(value.get("role")) not in _ROLES:
         raise InvalidInputError("it is no message of LlamaIndex: an object with one of its roles is needed")
     role = _ROLES[value["role"]]
     blocks = _own_words(_blocks(value))
@@ -38,8 +39,8 @@ def to_message(value: Any, session_id: str, id: str) -> Message:
     texts = [block["text"] for block in blocks if block.get("block_type") == "text"]
     content = "\n".join(texts)
     metadata: dict[str, Any] = {}
-    calls = [_call(block) for block in blocks if block.get("block_type") == "tool_call"]
-    if calls := calls or [_legacy_call(call) for call in kwargs.get("tool_calls") or () if isinstance(call, dict)]:
+    made = [{**block, "id": block.get("tool_call_id")} for block in blocks if block.get("block_type") == "tool_call"]
+    if calls := calls_of({"tool_calls": made}) or calls_of(kwargs):
         metadata["tool_calls"] = calls
     if "tool_call_id" in kwargs:
         metadata["tool_call_id"] = kwargs.pop("tool_call_id")
@@ -77,13 +78,3 @@ def _own_words(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif text := without_injected(block["text"]).strip():
             kept.append({"block_type": "text", "text": text})
     return kept
-
-
-def _call(block: dict[str, Any]) -> dict[str, Any]:
-    return {"id": block.get("tool_call_id"), "name": block.get("tool_name"), "args": block.get("tool_kwargs")}
-
-
-def _legacy_call(call: dict[str, Any]) -> dict[str, Any]:
-    function = call.get("function") or {}
-    name, args = function.get("name", call.get("tool_name")), function.get("arguments", call.get("tool_kwargs"))
-    return {"id": call.get("id", call.get("tool_id")), "name": name, "args": args}

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ..errors import InvalidInputError
-from .reader import Reading
+from .reader import Items, Part, Reading
 from .source import Source
 
 _PICKLE: Final = re.compile(rb"\x80[\x02-\x05]")
@@ -29,3 +29,7 @@ class Pickled:
             "your own, and pass on its texts: for document in FAISS.load_local(…).docstore._dict.values(): "
             'memory.remember(document.page_content, kind="document", metadata=document.metadata)'
         )
+
+    def again(self, part: Part) -> Items:
+        """Raise ``InvalidInputError``: nothing was read."""
+        raise InvalidInputError("a pickle is never opened")

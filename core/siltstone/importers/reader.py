@@ -7,9 +7,10 @@ that it is counted and named. A new format is one file with one reader, and its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Final, Protocol, TypeAlias
 
 from ..protocols import Floats, Stored
 from ..records import Message, Record
@@ -45,6 +46,10 @@ class Noted:
     vector: Floats | None = None
 
 
+UNTIMED: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+"""Stands in the record of a ``Noted`` for the times that are set when it is stored."""
+
+
 @dataclass(frozen=True)
 class Unreadable:
     """Something in the source that is not what the format promises, and why."""
@@ -53,11 +58,45 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
+class PassedOver:
+    """Something that says nothing worth remembering (a notice of the program, a picture), and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The end of something whose parts are known by their place: ``prefix`` and a number from 1 to ``count``.
+
+    What an earlier reading found behind that is no longer in the source.
+    """
+
+    prefix: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a source that its reader can read alone: a conversation, a message, a line.
+
+    ``about`` is what the reader must know besides of what stands around it, as JSON; ``value`` the piece itself, as
+    JSON, or ``text`` where it is none.
+    """
+
+    format: str
+    where: str
+    about: Mapping[str, Any] = field(default_factory=dict)
+    value: Any = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
 class Found:
-    """One thing in a source: where it stands (``line 12``), and what it is."""
+    """One thing in a source: where it stands (``line 12``), what it is, and the part that it was read from."""
 
     where: str
-    item: Copied | Said | Noted | Unreadable
+    item: Copied | Said | Noted | Unreadable | PassedOver | Whole
+    part: Part | None = None
 
 
 Items: TypeAlias = Iterator[Found]
@@ -65,10 +104,23 @@ Items: TypeAlias = Iterator[Found]
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader makes of a source: its items, as a stream, and how many there will be, if that is known."""
+    """What a reader makes of a source: its items, as a stream, and how many there will be, if that is known.
+
+    Where it is not, ``share`` says how much of the source has been read by now, 0 to 1. ``notes`` are sentences on the
+    source as a whole, complete when the items have been read. ``format`` is what the source turned out to be, where
+    it holds another format than its reader's.
+    """
 
     items: Items
     total: int | None = None
+    share: Callable[[], float] | None = None
+    notes: list[str] = field(default_factory=list)
+    format: str | None = None
+
+    def expected(self, done: int) -> int:
+        """Return how many items there will be, ``done`` at least, as far as that can be told after so many."""
+        share = self.share() if self.total is None and self.share is not None else 0.0
+        return max(done, self.total or 0, round(done / share) if share else 0)
 
 
 class Reader(Protocol):
@@ -83,3 +135,6 @@ class Reader(Protocol):
 
     def read(self, source: Source) -> Reading:
         """Read the source. Raises ``InvalidInputError`` where it is not this format as a whole."""
+
+    def again(self, part: Part) -> Items:
+        """Read a part of an earlier reading alone."""

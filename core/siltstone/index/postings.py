@@ -44,10 +44,20 @@ class Block:
     def find_all(self, hashes: Hashes) -> list[Packed]:
         """Return the packed postings of each term."""
         at = np.searchsorted(self.hashes, hashes)
-        there = self.hashes.take(at, mode="clip") == hashes if len(self.hashes) else np.zeros(len(at), np.bool_)
         starts = self.starts.take(at)
-        ends = np.where(there, self.starts.take(at + 1, mode="clip"), starts)
+        ends = np.where(self._holds(hashes, at), self.starts.take(at + 1, mode="clip"), starts)
         return [self.packed[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+    def find_any(self, hashes: Hashes) -> list[Packed]:
+        """Return the packed postings of the terms that are there."""
+        at = np.searchsorted(self.hashes, hashes)
+        at = at[self._holds(hashes, at)]
+        spans = zip(self.starts[at].tolist(), self.starts[at + 1].tolist(), strict=True)
+        return [self.packed[start:end] for start, end in spans]
+
+    def _holds(self, hashes: Hashes, at: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which of the terms are there, ``at`` being where they would be."""
+        return self.hashes.take(at, mode="clip") == hashes if len(self.hashes) else np.zeros(len(at), np.bool_)
 
     def rows(self) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the row of every posting, a bounded number at once."""
@@ -61,6 +71,12 @@ class Snapshot:
 
     blocks: tuple[Block, ...]
     active: Mapping[str, array[int]]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of postings, in memory or mapped from a file; the names of terms in the active table aside."""
+        sealed = sum(block.hashes.nbytes + block.starts.nbytes + block.packed.nbytes for block in self.blocks)
+        return sealed + sum(len(tail) * tail.itemsize for tail in list(self.active.values()))
 
     def find(self, term: str, rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Return the rows below ``rows`` that hold the term, ascending, and the counts of it there."""
@@ -94,7 +110,7 @@ class Snapshot:
         O(terms × blocks × log n), and what is found.
         """
         hashes = np.sort(np.fromiter(map(term_hash, terms), np.uint64, len(terms)))
-        parts = [part for block in self.blocks for part in block.find_all(hashes)]
+        parts = [part for block in self.blocks for part in block.find_any(hashes)]
         tails = [tail for term in terms if (tail := self.active.get(term)) is not None]
         parts += [np.frombuffer(tail.tobytes(), np.uint32) for tail in tails]
         found = np.unique(np.concatenate([np.empty(0, np.uint32), *parts]) >> _COUNT_BITS).astype(np.int64)

@@ -107,6 +107,13 @@ class Vectors:
         return self._rows[: self.count]
 
     @property
+    def memory(self) -> int:
+        """Bytes of memory: the index, and the table of rows."""
+        with self._lock:
+            indexes = [*(part.index for part in self._parts), self._tail]
+        return self._rows.nbytes + sum(int(index.ntotal) * int(index.sa_code_size()) for index in indexes)
+
+    @property
     def count(self) -> int:
         """Number of positions, those of dead rows included."""
         return self._tail_start + int(self._tail.ntotal)

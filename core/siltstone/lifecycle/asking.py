@@ -33,7 +33,8 @@ def answered(ask: Callable[[], _Answer]) -> _Answer:
     except (ModelError, BackendUnavailableError):
         raise
     except Exception as exc:  # a user's code: any error of it is a failure of this request
-        raise ModelError(well_formed(f"{type(exc).__name__}: {exc}")) from exc
+        told = well_formed(str(exc))
+        raise ModelError(f"{type(exc).__name__}: {told}").quoting(told) from exc
 
 
 def _flaws(digest: object) -> Iterator[str]:

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from ..compress.digest import LISTS
-from ..compress.speech import USER
+from ..compress.named import quotes
+from ..compress.speech import USER, called
 from ..records import Digest, DigestItem, Record, unique
 from ..text.guard import is_injected
 from ..text.sentences import sentences
@@ -53,18 +54,20 @@ def candidates_of(span: Span, digest: Digest, policy: Policy, *, user_id: str, n
     """Return a record for each item of a digest."""
     said = {message.id: message for message in span.messages if message.id is not None}
     place = {id: number for number, id in enumerate(said)}
-    speakers = unique([USER, *(message.name for message in span.messages if message.name is not None)])
+    speakers = unique([USER, *(name for message in span.messages if (name := called(message)) is not None)])
     found: list[Record] = []
     for field in LISTS:
         for item in _known_items(digest, field, said):
             sources = tuple(id for id in item.source_ids if id in said)
             last = max(sources, key=place.__getitem__)
             told = said_at(said[last])
-            attribute = (implied(item.text) if field == "events" else None) or item.attribute
+            attribute = (_lasting(item) if field == "events" else None) or item.attribute
             record = Record(
                 id=hashed(field, span.session_id, last, item.subject or "", item.attribute or "", item.text),
                 text=item.text,
-                kind=policy.kind_of("facts" if attribute == "work" else field, item.subject, attribute, speakers),
+                kind=policy.kind_of(
+                    "facts" if attribute in ("work", "family") else field, item.subject, attribute, speakers
+                ),
                 topic=topic_of(item.subject, attribute),
                 user_id=user_id,
                 session_id=span.session_id,
@@ -94,10 +97,16 @@ def _known_items(digest: Digest, field: str, said: Collection[str]) -> Iterator[
             yield item
 
 
+def _lasting(item: DigestItem) -> str | None:
+    """Return the attribute that a happening changes for good; a wedding that is planned makes nobody married."""
+    attribute = implied(item.text)
+    return None if attribute == "family" and item.attribute != "event" else attribute
+
+
 def _flags(item: DigestItem, digest: Digest, said: Sequence[str]) -> tuple[str, ...]:
     """Return the flags of an item: what its digest lacks, and whether the sentence that holds it corrects something."""
     found = [flag for flag in digest.flags if flag == FALLBACK]
-    sentence = next((one for text in said for one in sentences(text) if item.text in one), item.text)
+    sentence = next((one for text in said for one in sentences(text) if quotes(one, item.text)), item.text)
     return (*found, CORRECTION) if corrects(sentence) else tuple(found)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from datetime import datetime
 
+from ..meter import Meter
 from ..models.limits import Limiter
+from ..models.resting import one_run
 from ..protocols import ChatModel, Clock, Store, Summarizer, TokenCounter
 from ..records import ConsolidationReport
 from ..settings import Settings
@@ -15,7 +18,7 @@ from ..tiers.policy import Policy
 from .digesting import digest_due
 from .expire import evict, purge_expired, sweep_jobs
 from .jobs import KIND as JOB
-from .jobs import LEDGER, REFLECTED, REFLECTION
+from .jobs import LEDGER, REFLECTED, REFLECTION, jobs
 from .merge import merge_alike
 from .reflect import reflect
 from .reopen import reopen_orphans
@@ -37,9 +40,13 @@ class Consolidator:
         *,
         model: ChatModel | None,
         limiter: Limiter,
+        meter: Meter,
+        stopping: Callable[[], bool] = lambda: False,
+        seen: Callable[[str], str] = lambda text: text,
     ) -> None:
         """``model`` is the language model that reflects, and that judges in doubt, if ``settings`` wants that;
-        ``limiter`` knows its limits.
+        ``limiter`` knows its limits; ``meter`` counts runs; ``stopping`` ends one between two jobs, with
+        ``BackendUnavailableError``; ``seen`` returns what a statement may have of a text, where rules quote it.
         """
         self._store = store
         self._long_term = long_term
@@ -50,9 +57,18 @@ class Consolidator:
         self._model = model if settings.reflect else None
         self._judge = model if settings.judge else None
         self._limiter = limiter
+        self._meter = meter
+        self._stopping = stopping
+        self._seen = seen
 
     def run(self, user_id: str, *, dry_run: bool = False, retry: bool = False) -> ConsolidationReport:
         """Do what is due now; ``retry`` tries again what has failed for good."""
+        with self._meter.call("consolidate") as call, one_run():
+            report = self._run(user_id, dry_run=dry_run, retry=retry)
+            call.items = len(report.rows)
+            return report
+
+    def _run(self, user_id: str, *, dry_run: bool, retry: bool) -> ConsolidationReport:
         work = Work(
             self._store,
             self._long_term,
@@ -66,12 +82,16 @@ class Consolidator:
             dry_run=dry_run,
             judge=self._judge,
             spent=self._spent,
+            stopping=self._stopping,
+            seen=self._seen,
         )
         if not work.taken(LEDGER, JOB):  # all that revises what is known turns its page
             reopen_orphans(work)
             digest_due(work, retry=retry)
+            work.go_on()
             merge_alike(work)
         roll_up(work, retry=retry)
+        work.go_on()
         if self._model is not None and not any(work.taken(id, JOB) for id in (LEDGER, REFLECTED, REFLECTION)):
             reflect(work, self._model, retry=retry)
         purge_expired(work)
@@ -84,6 +104,12 @@ class Consolidator:
         """Seconds until what waits for a language model may go on, as far as that is known; 0 where it may now."""
         until = self._spent()
         return 0.0 if until is None else (until - self._clock.now()).total_seconds()
+
+    def put_off(self, user_id: str) -> float | None:
+        """Return in how many seconds a job may be tried that a worker has, dead perhaps, or that has failed, if any."""
+        now, lease = self._clock.now(), self._policy.settings.lease
+        waits = [job.until for job in jobs(self._store, user_id) if job.until is not None and job.held(now, lease)]
+        return (min(waits) - now).total_seconds() if waits else None
 
     def _spent(self) -> datetime | None:
         """Return when the budget of the next day begins, if work waits for that."""

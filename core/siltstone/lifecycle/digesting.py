@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ..compress.guarded import LOCAL
+from ..compress.limited import OVER_BUDGET
 from ..errors import BackendUnavailableError, ModelError
 from ..protocols import Where
 from ..records import Digest, Record, is_derived
 from ..tiers.long_term import Plan
+from ..tiers.policy import worth_recalling
 from .asking import digest_of
 from .attempts import fail, is_model_free, lease, outcome
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
@@ -31,12 +34,14 @@ def digest_due(work: Work, *, retry: bool = False) -> None:
     """Compress every span that is due; with ``retry`` those also whose attempts have all failed."""
     known = {job.id: job for job in jobs(work.store, work.user_id)}
     for span in _due(work, known, retry=retry):
+        work.go_on()
         id = span.key(KIND)
         if id not in known and work.taken(id, KIND):
             continue
         job = known.get(id) or Job(id, span.session_id, span.ids)
         _digest(work, span, job, redo=False)
     for job in known.values():
+        work.go_on()
         if _failed_before(job) and job.covers and (retry or not work.held(job)):
             _redo(work, job)
 
@@ -69,9 +74,13 @@ def _covers(record: Record) -> bool:
 
 def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
     """Digest one span and take it in."""
-    leasing = not is_model_free(work)
+    small_talk = not any(worth_recalling(message.content) for message in span.messages)
+    leasing = not (small_talk or is_model_free(work))
     if work.dry_run and leasing:
         work.note("digest", span.ids, job.name, span.why)
+        summary = summary_of(span, Digest("", "", made_by=work.summarizer.name), user_id=work.user_id, now=work.now)
+        if _may_write(work, summary):
+            work.unwritten[summary.id] = summary
         return
     versions = _versions(work, span.ids)
     if versions is None:
@@ -81,6 +90,10 @@ def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
         if leased is None:
             return
         job = leased
+    if small_talk:  # which no model need be paid for
+        digest = Digest("", "", source_ids=span.ids, made_by=work.summarizer.name)
+        _take_in(work, span, digest, job, versions, redo=redo)
+        return
     try:
         digest = digest_of(work.summarizer, span.messages, max_tokens=work.policy.settings.summary_tokens)
     except (ModelError, BackendUnavailableError) as exc:
@@ -108,9 +121,12 @@ def _versions(work: Work, ids: Sequence[str]) -> dict[str, int] | None:
 def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[str, int], *, redo: bool) -> None:
     """Write what a digest tells, once, if its messages are still as they were."""
     candidates = candidates_of(span, digest, work.policy, user_id=work.user_id, now=work.now)
-    taken_back = retractions(span, candidates, made_by=digest.made_by, user_id=work.user_id, now=work.now)
+    told = tuple(replace(message, content=work.seen(message.content)) for message in span.messages)
+    taken_back = retractions(
+        replace(span, messages=told), candidates, made_by=digest.made_by, user_id=work.user_id, now=work.now
+    )
     candidates = [one for one in in_order(span, [*candidates, *taken_back]) if _may_write(work, one)]
-    summary = _summary(work, span, digest)
+    summary = _summary(work, span, digest, alone=not candidates)
     verdicts = None if work.judge is None else judged(work, candidates, work.known(work.ledger()[1], fresh=False))
     if work.judge is not None and verdicts is None:
         work.note("wait", span.ids, job.name, "another worker is at it")
@@ -141,6 +157,8 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
 
     if work.dry_run:
         planned = plan()
+        if planned.puts and summary is not None:
+            work.unwritten[summary.id] = summary
     else:
         planned = work.long_term.write(work.user_id, plan)
     if not planned.puts:
@@ -149,6 +167,8 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
     if not work.dry_run:
         work.kept(planned.expect[LEDGER] + 1)
     _report(work, span, summary, digest, revisions)
+    if FALLBACK in digest.flags:
+        work.note("fail", span.ids, job.name, job.error or "")
 
 
 def _taken_in(work: Work, span: Span) -> bool:
@@ -156,9 +176,13 @@ def _taken_in(work: Work, span: Span) -> bool:
     return any(_covers(record) for record in work.store.dependents(work.user_id, span.ids))
 
 
-def _summary(work: Work, span: Span, digest: Digest) -> Record | None:
-    """Return the summary that a span gets, if it deserves one and the user has not forgotten it."""
-    if not digest.summary.strip() or not work.policy.deserves_summary(span.messages, span.tokens):
+def _summary(work: Work, span: Span, digest: Digest, *, alone: bool) -> Record | None:
+    """Return the summary that a span gets, if it deserves one and the user has not forgotten it.
+
+    However short the span, of what a model was asked for something is kept: its summary, where that is ``alone``.
+    """
+    asked = alone and not is_model_free(work) and not {FALLBACK, LOCAL, OVER_BUDGET}.intersection(digest.flags)
+    if not digest.summary.strip() or not (asked or work.policy.deserves_summary(span.messages, span.tokens)):
         return None
     summary = summary_of(span, digest, user_id=work.user_id, now=work.now)
     return summary if _may_write(work, summary) else None
@@ -179,7 +203,10 @@ def _next(work: Work, summary: Record | None) -> list[Record]:
 
 def _report(work: Work, span: Span, summary: Record | None, digest: Digest, revisions: Sequence[Revision]) -> None:
     why = f"{span.why}; by {digest.made_by}" + (", as the model failed" if FALLBACK in digest.flags else "")
-    work.note("digest", span.ids if summary is None else [summary.id], digest.summary, why)
+    if summary is None:
+        work.note("digest", span.ids, "", f"{why}; too short for a summary of its own")
+    else:
+        work.note("digest", [summary.id], summary.text, why)
     for revision in revisions:
         if revision.records:
             work.note(revision.action, [record.id for record in revision.records], revision.record.text, revision.why)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any, Final, Literal, TypeAlias
 
 from ..protocols import Put, Store, Where
@@ -66,7 +66,18 @@ class Job:
     @property
     def name(self) -> str:
         """What it is work on, in words."""
-        return self.what or f"session {self.session_id!r}, {len(self.source_ids)} messages"
+        number = len(self.source_ids)
+        return self.what or f"session {self.session_id!r}, {number} message{'s' if number != 1 else ''}"
+
+    @property
+    def told(self) -> str:
+        """How far it has come, in one line."""
+        until = "" if self.until is None else f" until {self.until.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+        if self.state == "leased":
+            return f"{self.name}: another worker has it{until}"
+        tried = f"{self.attempts} attempt{'s' if self.attempts != 1 else ''}"
+        waits = ", waits" if self.state == "waiting" else ""
+        return f"{self.name}, {tried}{waits}{until if waits else ''}: {self.error}"
 
     def held(self, now: datetime, lease: float) -> bool:
         """Return whether nobody may work on it now; ``lease`` is how many seconds a worker takes a job for.

@@ -23,6 +23,7 @@ SAME: Final = 0.6
 
 _NAME: Final = re.compile(r"[A-ZÀ-Þ][\w'’.-]+|[\w.+-]+@[\w.-]+|\+?\d[\d\s./:-]*\d|\d+")
 _NO_NAME: Final = words_of(
+    "you your always never please stop keep do don't not no forget use answer reply switch",
     "i i'm i've i'd i'll we we're we've my our the a an it it's yes no so and but well now actually sorry wait also",
     "just today yesterday he she they his her their this that there in on at since after before from monday tuesday",
     "wednesday thursday friday saturday sunday may",
@@ -33,6 +34,7 @@ _GRAMMAR_EN: Final = frozenset(
         "live lives living lived move moved moving settle settled based located stay staying reside home house flat",
         "apartment place city town work works working worked job position role company employer employed start started",
         "starting begin began begun join joined switch switched quit leave left new old now currently nowadays today",
+        "retire retired resign resigned",
         "yesterday last next month week year ago since day days these recently finally still back longer anymore more",
         "no never not stop stopped give gave given up used actually sorry wait meant mean correct correction really",
         "very much love like likes loved enjoy enjoys hate dislike dislikes prefer fan favorite favourite can stand",
@@ -52,21 +54,15 @@ _GRAMMAR_ZH: Final = re.compile(
 _DAY_ZH: Final = re.compile(
     r"(?:[\d一二三四五六七八九十]+[年月号日])+|[上下这本]?个?(?:周|星期|礼拜)[一二三四五六日天末]?|[今明后昨前]天|[今明后去前]年|[早晚]上|下午"
 )
-_PLANTS: Final = re.compile(
-    r"\b(?:vegetarian|vegan|plant[- ]based|veggie)\b|吃素|素食|\b(?:meat|fish)[- ]free\b", re.IGNORECASE
-)
-_MEAT: Final = re.compile(
-    r"\b(?:meat|beef|pork|chicken|fish|steak|lamb|bacon|sausages?|burgers?|turkey|ham)\b|[肉鱼鸡鸭牛羊猪荤]",
-    re.IGNORECASE,
-)
 _ROLE: Final = re.compile(
-    r"\bas an? \w+|\b(?:i'?m|i am|he'?s|she'?s|is|am|became|become) (?:now )?(?:an?|the) \w+|"
+    r"\bas an? \w+|\b(?:i'?m|i am|he'?s|she'?s|is|am|became|become) (?:now )?(?:an?|the) (?!company|firm|place"
+    r"|one\b|people)\w+|"
     r"(?:是|做|当)(?:一?[名个位])?(?!在)\w*(?:师|员(?!工)|生|家|经理|总监|医生|护士|老师|程序|设计|工)|(?:师|员|经理|总监|医生|护士|老师)$",
     re.IGNORECASE,
 )
 _EMPLOYER: Final = re.compile(
     r"(?i:\b(?:at|for|with|joined|join|by)) (?:the )?[A-Z]|(?i:\bmy own (?:business|company|studio|shop))|"
-    r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)|被[^，]{1,12}(?:录用|聘用|挖|招)|把我(?:招|挖|聘)|的(?:员工|职员|雇员|职工)|东家|雇主|单位"
+    r"在[^，。]{1,12}(?:上班|工作|做|当|就职|任职)|(?:入职|加入|跳槽|去了|换到)|被[^，]{1,12}(?:录用|聘用|挖|招)|把我(?:招|挖|聘)|的(?:一?[名个位])?(?:员工|职员|雇员|职工)|(?:是|做|当)(?!公司|单位|医院|学校|我们)[^，。]{2,8}的一?[名个位]?[^，。]{0,6}(?:师|员|经理|总监|主管)$|东家|雇主|单位"
 )
 _ASIDE: Final = re.compile(
     r"\b(?:don'?t forget|(?:please |do )?remember|never mind|no problem|not to mention|why not)\b"
@@ -75,11 +71,26 @@ _ASIDE: Final = re.compile(
 )
 _ALLERGIC: Final = re.compile(r"\ballergic\b", re.IGNORECASE)
 _TWICE: Final = re.compile(
-    r"\b(?:can|could)(?:n['’]t| ?not)\b[^,.]{0,30}\bwithout\b|无[^，]{1,3}不欢|离不[开了]|少不了|不能没有"
+    r"\b(?:can['’]?t|can(?: ?not| never| hardly)|couldn['’]?t|could not|never|don['’]?t)\b[^,.]{0,30}\bwithout\b"
+    r"|\b(?:never|can['’]?t|cannot|can not|could never|won['’]?t) (?:\w+ )?(?:say no|resist|refuse|turn down|pass"
+    r" up|get enough)\b|少了[^，]{1,6}就[^，]{0,6}"
+    r"|\bwithout\b[^,.]{0,30}\b(?:isn['’]t|is not|is no)\b|无[^，]{1,3}不欢|离不[开了]|少不了|不能没有"
     r"|[不没][^，]{1,5}(?:就(?:难受|不舒服|不行|浑身|睡不着|没劲)|吃不下|不香|不行)",
     re.IGNORECASE,
 )
 """Denied twice: "I can't live without meat", 无肉不欢."""
+_ABSTAINS: Final = re.compile(
+    r"\b(?:swor[en]|swear|laid|laying|stay(?:ed|ing)?|steer(?:ed|ing)?|keep(?:ing)?|kept) (?:well )?(?:off|away"
+    r" from|clear of)\b"
+    r"|\b(?:cut|cutting)\b.{1,20}\bout\b|\b(?:cut|cutting) out\b|\b(?:ditch|kick|banish|renounc|abandon)(?:ed"
+    r"|ing)\b|\bdropp(?:ed|ing) (?!off)\w+ from\b|\b(?:done|finished|through) with\b|\bgone off\b"
+    r"|\bparted (?:ways|company)\b|\b(?:said|saying|waved) goodbye\b|\boff (?:the|my) (?:menu|table|list)\b"
+    r"|\boff[- ]limits\b"
+    r"|\bthing of the past\b|\bdays are (?:\w+ )?(?:over|behind)\b|\bbehind me\b|告别|拜拜|再见|绝缘|无缘"
+    r"|喝?吃?[腻伤够]了|敬而远之",
+    re.IGNORECASE,
+)
+"""What denies without a word of denial: "I've sworn off meat"."""
 _EXACT: Final = {
     "age": re.compile(r"\d+|[零一二三四五六七八九十百两]+(?=岁)"),
     "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
@@ -109,6 +120,12 @@ def names(text: str) -> frozenset[str]:
 def denies(text: str) -> bool:
     """Return whether a statement denies something; "don't forget" at its side does not, nor what is denied twice."""
     return negated(_TWICE.sub("", _ASIDE.sub("", text)))
+
+
+@lru_cache(_REMEMBERED)
+def abstains(text: str) -> bool:
+    """Return whether a statement of taste or diet denies something, or says that somebody is done with it."""
+    return denies(text) or _ABSTAINS.search(_TWICE.sub("", text)) is not None
 
 
 @lru_cache(_REMEMBERED)
@@ -144,12 +161,24 @@ def same_value(attribute: str, one: str, other: str) -> bool:
 
 def says_the_same(one: str, other: str) -> bool:
     """Return whether two statements of one topic say the same, in other words perhaps; a denial says the reverse."""
-    if denies(one) != denies(other):
+    if abstains(one) != abstains(other):
         return False
     if script(one) != script(other):
         return bool(things(one)) and things(one) == things(other) and numbers(one) == numbers(other)
     if not (names(one) <= names(other) or names(other) <= names(one)):
         return False
+    mine, its = numbers(one), numbers(other)
+    if mine and its and mine.isdisjoint(its):
+        return False
+    return _alike(one, other)
+
+
+def says_the_reverse(one: str, other: str) -> bool:
+    """Return whether of two statements of one topic, in one language, one denies what the other says."""
+    return denies(one) != denies(other) and script(one) == script(other) and _alike(one, other)
+
+
+def _alike(one: str, other: str) -> bool:
     a, b = words(one), words(other)
     return bool(a) and bool(b) and len(a & b) >= _ALIKE * max(len(a), len(b))
 
@@ -166,17 +195,6 @@ def aspects(attribute: str, text: str) -> frozenset[str]:
     if attribute == "name":
         return frozenset({"called" if _CALLED.search(text) else "name"})
     return frozenset({attribute})
-
-
-@lru_cache(_REMEMBERED)
-def stance(text: str) -> str | None:
-    """Return ``"plants"`` or ``"meat"`` for a statement of whether somebody eats animals, ``None`` for another one."""
-    denied = denies(text)
-    if _PLANTS.search(text):
-        return "meat" if denied else "plants"
-    if _MEAT.search(text):
-        return "plants" if denied else "meat"
-    return None
 
 
 def _pairs(run: str) -> list[str]:

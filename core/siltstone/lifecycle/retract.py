@@ -7,19 +7,23 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..compress.modality import asks, asserted
-from ..compress.speech import USER, utterances
+from ..compress.named import quotes
+from ..compress.speech import USER, called, utterances
 from ..records import Record, replace
 from ..text.language import script
 from ..text.sentences import sentences
 from .candidates import CORRECTION, subject_and_attribute, topic_of
+from .deaths import DEATH, dies
 from .likeness import content
-from .signals import cancels, repair
+from .signals import cancels, contact, repair
 from .spans import Span, hashed, said_at
 
 CANCELLED: Final = "former plan"
 """Attribute of a statement that takes a plan back."""
 REPAIRED: Final = "repair"
 """Attribute of a statement that puts an earlier one right, until it is known which."""
+REACHED: Final = "contact"
+"""Attribute of a statement that puts a number or an address in the place of another: "use 555-0100 instead"."""
 _SHORTLY: Final = timedelta(minutes=30)
 """What a correction means was said at most so long before, where it does not name what was wrong."""
 
@@ -30,13 +34,13 @@ def retractions(span: Span, found: Sequence[Record], *, made_by: str, user_id: s
         if not said.person or said.message.id is None:
             continue
         held = [record.text for record in found if said.message.id in record.source_ids]
-        for sentence in sentences(said.text):
-            if asks(sentence) or not asserted(sentence) or any(text in sentence for text in held):
+        for sentence in sentences(said.told):
+            if asks(sentence) or not asserted(sentence) or any(quotes(sentence, text) for text in held):
                 continue
-            attribute = CANCELLED if cancels(sentence) else REPAIRED if repair(sentence) else None
+            attribute = _taken_back(sentence)
             if attribute is None:
                 continue
-            subject = said.message.name or USER
+            subject = called(said.message) or USER
             yield Record(
                 id=hashed(attribute, span.session_id, said.message.id, sentence),
                 text=sentence,
@@ -52,6 +56,37 @@ def retractions(span: Span, found: Sequence[Record], *, made_by: str, user_id: s
                 made_by=made_by,
                 flags=(CORRECTION,) if attribute == REPAIRED else (),
             )
+
+
+def _taken_back(sentence: str) -> str | None:
+    """Return what kind of thing a sentence takes back, if any."""
+    if cancels(sentence):
+        return CANCELLED
+    if repair(sentence):
+        return REPAIRED
+    if contact(sentence):
+        return REACHED
+    return DEATH if dies(sentence) else None
+
+
+def reached(new: Record, known: Sequence[Record]) -> tuple[Record, Record] | None:
+    """Return the statement that "use 555-0100 instead" amounts to, and the one that it replaces, if there is one."""
+    kind = contact(new.text)
+    subject = (subject_and_attribute(new) or ("", ""))[0]
+    meant = [
+        old
+        for old in known
+        if kind and old.topic == topic_of(subject, kind) and (kind == "email" or _digits(old.text) == _digits(new.text))
+    ]
+    if not meant:
+        return None
+    old = max(meant, key=lambda one: one.created_at)
+    return replace(new, topic=old.topic, kind=old.kind), old
+
+
+def _digits(text: str) -> int:
+    """Return how many digits a number has: another one of as many is of its kind."""
+    return sum(character.isdigit() for character in text)
 
 
 def repaired(new: Record, known: Sequence[Record]) -> tuple[Record, Record] | None:

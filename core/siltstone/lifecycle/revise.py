@@ -7,17 +7,21 @@ both are kept. Of the others there are many; only a repetition, or the reverse o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
 from ..compress.statement import SINGLE_VALUED
 from ..records import Record, replace, unique
+from .beings import called, ended_by, parts_from, renames
 from .candidates import CORRECTION, SEPARATOR, subject_and_attribute, topic_of
-from .likeness import aspects, content, denies, same_things, same_value, says_the_same, stance
-from .retract import CANCELLED, REPAIRED, repaired
+from .deaths import DEATH
+from .likeness import abstains, aspects, content, denies, same_things, same_value, says_the_reverse, says_the_same
+from .retract import CANCELLED, REACHED, REPAIRED, reached, repaired
 from .signals import changes, resumes
+from .slots import follows, refilled, reversed_order
+from .tasted import same_taste, stance
 
 Verdict: TypeAlias = Literal["unrelated", "repeats", "supersedes", "contradicts"]
 """What one statement is to an older one of its topic."""
@@ -67,6 +71,10 @@ class Known:
         """Return the records of a topic, in order of writing."""
         return [self.by_id[id] for id in self._topics.get(topic, ())]
 
+    def open(self) -> list[Record]:
+        """Return what holds, in order of writing."""
+        return [record for record in self.by_id.values() if _open(record)]
+
 
 def revise(
     candidates: Sequence[Record],
@@ -91,8 +99,8 @@ def revise(
 def _revise(new: Record, known: Known, now: datetime, judged: Judged) -> Revision:
     if new.id in known.by_id:
         return Revision("known", new, (), "it was taken from the same messages before")
-    if new.topic is not None and new.topic.endswith(SEPARATOR + REPAIRED):
-        return _repair(new, known, now)
+    if (special := _SPECIAL.get((subject_and_attribute(new) or ("", ""))[1])) is not None:
+        return special(new, known, now)
     related = _related(new, known)
     asked = [known.by_id[id] for of, id in judged if of == new.id and id in known.by_id]
     related += [old for old in asked if old not in related]
@@ -144,29 +152,66 @@ def _revise(new: Record, known: Known, now: datetime, judged: Judged) -> Revisio
 
 
 def _repair(new: Record, known: Known, now: datetime) -> Revision:
-    found = repaired(new, [old for old in known.by_id.values() if _open(old)])
+    found = repaired(new, known.open())
     if found is None:
         return Revision("none", new, (), "it corrects nothing that is known")
     record, old = found
     return Revision("supersede", record, (record, close(old, _began(old), record.id, now)), f"corrects {old.text!r}")
 
 
+def _reach(new: Record, known: Known, now: datetime) -> Revision:
+    found = reached(new, known.open())
+    if found is None:
+        return Revision("none", new, (), "it replaces nothing that is known")
+    record, old = found
+    return Revision("supersede", record, (record, close(old, _began(new), record.id, now)), f"replaces {old.text!r}")
+
+
+def _part(new: Record, known: Known, now: datetime) -> Revision:
+    """Close what held of the dead; that they died is a happening, whether or not anything was known of them."""
+    ended = ended_by(new, known.open())
+    before = [old for old in known.of(new.topic) if says_the_same(new.text, old.text)]
+    if before:
+        return Revision("known", new, (), "it is known already")
+    if not ended and new.kind != "event":
+        return Revision("none", new, (), "it is about nobody who is known")
+    told = replace(new, kind="event")
+    closed = tuple(close(old, _began(new), new.id, now) for old in ended)
+    why = "ends " + ", ".join(repr(old.text) for old in ended) if ended else "new"
+    return Revision("end" if ended else "add", told, (told, *closed), why)
+
+
+_SPECIAL: Final[Mapping[str, Callable[[Record, Known, datetime], Revision]]] = {
+    REPAIRED: _repair,
+    REACHED: _reach,
+    DEATH: _part,
+}
+"""What becomes of statements that touch more than their own topic, by attribute."""
+
+
 def compare(new: Record, old: Record) -> Verdict:
     """Return what a new statement is to a known one of a related topic, by rule."""
     about, of = subject_and_attribute(new), subject_and_attribute(old)
     if about is None or of is None:
-        return "repeats" if says_the_same(new.text, old.text) and same_day(new, old) else "unrelated"
+        return _among_many(new, old)
+    if about != of and _elsewhere(new, old):
+        return "supersedes"
     attribute = about[1]
     if attribute.startswith("former "):
         return _former(new, old, of[1])
     if _REVERSE.get(attribute) == of[1]:
-        return "supersedes" if same_things(new.text, old.text) and _names_all(new, old) else "unrelated"
+        opposed = same_taste(new.text, old.text) or _opposed(new, old)
+        return "supersedes" if opposed and _names_all(new, old) else "unrelated"
     if of[1] != attribute and of[1] in _GIVEN_UP.get(attribute, ()):
         return "supersedes" if _gives_up(new, old) else "unrelated"
     if attribute == "diet":
         return _diet(new, old)
+    if attribute == "instruction" and reversed_order(new.text, old.text):
+        return "supersedes"
+    if (alike := refilled(attribute, new.text, old.text)) is not None:
+        return "repeats" if alike else "unrelated" if _long_before(new, old) else _other_value(new, old)
     if attribute not in ONE_AT_A_TIME and attribute not in CONSTANT:
-        return "repeats" if says_the_same(new.text, old.text) and same_day(new, old) else "unrelated"
+        return _among_many(new, old)
     if not aspects(attribute, new.text) & aspects(attribute, old.text):
         return "unrelated"
     corrected = CORRECTION in new.flags
@@ -175,13 +220,35 @@ def compare(new: Record, old: Record) -> Verdict:
     alike = same_value(attribute, new.text, old.text)
     if denies(new.text) and not corrected:
         return "supersedes" if alike else "unrelated"
-    if alike and not corrected:
+    if alike and (not corrected or content(new.text) == content(old.text)):
         return "unrelated" if denies(old.text) else "repeats"
-    if corrected or changes(new.text):
-        return "supersedes"
-    if attribute in CONSTANT or abs(new.created_at - old.created_at) < ONE_PERIOD:
+    if attribute in CONSTANT and not corrected and not changes(new.text):
         return "contradicts"
-    return "supersedes"
+    return _other_value(new, old)
+
+
+def _among_many(new: Record, old: Record) -> Verdict:
+    """Compare two statements of what there may be many of: only the same again and its denial concern each other."""
+    if not same_day(new, old):
+        return "unrelated"
+    if says_the_reverse(new.text, old.text):
+        return _other_value(new, old)
+    return "repeats" if says_the_same(new.text, old.text) else "unrelated"
+
+
+def _other_value(new: Record, old: Record) -> Verdict:
+    """Compare two values of what has one at a time: told in one breath, neither as a change, they contradict."""
+    told_as_change = CORRECTION in new.flags or changes(new.text) or follows(new.text, old.text)
+    return "supersedes" if told_as_change or abs(new.created_at - old.created_at) >= ONE_PERIOD else "contradicts"
+
+
+def _long_before(new: Record, old: Record) -> bool:
+    """Return whether a happening was over long before what is known began: a divorce before the marriage."""
+    return new.occurred_at is not None and _began(old) - new.occurred_at > _LONG
+
+
+_LONG: Final = timedelta(days=500)
+"""Longer than "last year" reaches back."""
 
 
 def close(old: Record, until: datetime, by: str | None, now: datetime) -> Record:
@@ -197,7 +264,16 @@ def _related(new: Record, known: Known) -> list[Record]:
         attribute = about[1]
         for other in _others(attribute):
             found = [*found, *known.of(topic_of(about[0], other))]
+    if about is not None and (about[1] == "family" or (CORRECTION in new.flags and any(called(new.text)))):
+        found = [*found, *(old for old in known.open() if old not in found and _elsewhere(new, old))]
     return found
+
+
+def _elsewhere(new: Record, old: Record) -> bool:
+    """Return whether a statement ends one under another subject: by another name, or because two have parted."""
+    if (subject_and_attribute(new) or ("", ""))[1] == "family":
+        return parts_from(new, old)
+    return CORRECTION in new.flags and renames(new, old)
 
 
 def _others(attribute: str) -> tuple[str, ...]:
@@ -238,12 +314,11 @@ def _is_cancelled(record: Record) -> bool:
 
 def _diet(new: Record, old: Record) -> Verdict:
     """Compare what somebody eats: whether they eat animals at all is one question, each other food its own."""
-    mine, its = stance(new.text), stance(old.text)
-    if mine is not None and its is not None and mine != its:
+    if _opposed(new, old):
         return "supersedes"
     if says_the_same(new.text, old.text):
         return "repeats"
-    if denies(new.text) != denies(old.text) and content(new.text) and same_things(new.text, old.text):
+    if abstains(new.text) != abstains(old.text) and content(new.text) and same_things(new.text, old.text):
         return "supersedes"
     return "unrelated"
 
@@ -253,9 +328,20 @@ def _gives_up(new: Record, old: Record) -> bool:
     mine, its = stance(new.text), stance(old.text)
     if mine is not None and its is not None:
         return mine != its
-    ends = not denies(old.text) and (denies(new.text) or ((new.topic or "").endswith("dislike") and changes(new.text)))
-    begins = denies(old.text) and not denies(new.text) and resumes(new.text)
-    return (ends or begins) and _names_all(new, old) and same_things(new.text, old.text)
+    put_off = (new.topic or "").endswith("dislike") and (changes(new.text) or _later(new, old))
+    ends = not abstains(old.text) and (abstains(new.text) or put_off)
+    begins = abstains(old.text) and not abstains(new.text) and resumes(new.text)
+    return (ends or begins) and _names_all(new, old) and same_taste(new.text, old.text)
+
+
+def _opposed(new: Record, old: Record) -> bool:
+    """Return whether one of two statements is of eating animals, and the other of eating none."""
+    mine, its = stance(new.text), stance(old.text)
+    return mine is not None and its is not None and mine != its
+
+
+def _later(new: Record, old: Record) -> bool:
+    return new.created_at - old.created_at >= ONE_PERIOD
 
 
 def _names_all(new: Record, old: Record) -> bool:

@@ -67,6 +67,7 @@ def roll(work: Work, rolled: Rolled, *, retry: bool) -> bool:
 
     Return whether no other worker is at it.
     """
+    work.go_on()
     why = f"{rolled.name}, from {len(rolled.sources)} summaries"
     ours = [(rolled.id, "summary"), (hashed(KIND, rolled.id), KIND), *((one.id, one.kind) for one in rolled.along)]
     if any(work.taken(id, kind) for id, kind in ours):
@@ -74,11 +75,12 @@ def roll(work: Work, rolled: Rolled, *, retry: bool) -> bool:
     job = job_for(work, rolled.name, hashed(KIND, rolled.id), [source.id for source in rolled.sources])
     if not may_try(work, job, retry=retry):
         return job.state != "leased"
-    if work.dry_run:
+    if work.dry_run and not is_model_free(work):
         work.note("roll up", [rolled.id], "", why)
+        work.unwritten[rolled.id] = _record(work, rolled, Digest("", ""))
         return True
     expect = {source.id: source.version for source in rolled.sources}
-    if not work.still({**expect, rolled.id: rolled.version}):
+    if not work.dry_run and not work.still({**expect, rolled.id: rolled.version}):
         return False  # another worker was
     leased = None if is_model_free(work) else lease(work, job)
     if leased is None and not is_model_free(work):
@@ -90,6 +92,10 @@ def roll(work: Work, rolled: Rolled, *, retry: bool) -> bool:
         fail(work, leased or job, expect, exc)
         return True
     record = _record(work, rolled, digest)
+    if work.dry_run:
+        work.note("roll up", [record.id], record.text, why)
+        work.unwritten[record.id] = record
+        return True
     puts, versions = writes([record, *rolled.along])
     if leased is not None:
         after = outcome(work, digest, leased, covers=False, covers_alone=False)
@@ -101,6 +107,8 @@ def roll(work: Work, rolled: Rolled, *, retry: bool) -> bool:
 
     if work.long_term.write(work.user_id, plan).puts:
         work.note("roll up", [record.id], record.text, why)
+        if FALLBACK in digest.flags:
+            work.note("fail", [record.id], rolled.name, digest.error)
     return True
 
 

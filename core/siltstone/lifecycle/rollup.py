@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..protocols import Where
-from ..records import Record, is_derived
+from ..records import Record
 from .rolled import MONTH, SESSION, WEEK, Rolled, allowed, is_outdated, roll, rolled_id
 from .topics import due_topics
 from .work import Work
@@ -23,7 +22,7 @@ ROLLING: Final = 4
 def roll_up(work: Work, *, retry: bool = False) -> None:
     """Make the summaries that are due, level by level; with ``retry`` those also on which a model has failed."""
     for level in (SESSION, WEEK, MONTH):
-        summaries = [r for r in work.store.scan(work.user_id, Where(kinds=("summary",))) if is_derived(r)]
+        summaries = work.summaries()
         sessions = work.store.sessions(work.user_id) if level == SESSION else []
         ended = {info.session_id: info.ended_at for info in sessions}
         due = list(due_rollups(level, summaries, ended, work))

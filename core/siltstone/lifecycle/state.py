@@ -21,10 +21,11 @@ SOURCE_TOKENS: Final = "source_tokens"
 
 @dataclass(frozen=True)
 class State:
-    """Jobs by state; a line for each dead letter; digests to be reviewed; how many times smaller digests are; how many
-    summaries were made of redacted messages, or here for what those hold."""
+    """Jobs by state; a line for each that is not done, and for each dead letter; digests to be reviewed; how many times
+    smaller digests are; how many summaries were made of redacted messages, or here for what those hold."""
 
     jobs: dict[str, int]
+    unfinished: tuple[str, ...]
     dead_letters: tuple[str, ...]
     reviews: int
     compression: float | None
@@ -38,7 +39,8 @@ def state(store: Store, user_id: str, counter: TokenCounter) -> State:
     derived = [record for record in store.scan(user_id, Where(kinds=DIGESTED)) if is_derived(record)]
     return State(
         jobs=dict(Counter(job.state for job in found)),
-        dead_letters=tuple(f"{job.name}, {job.attempts} attempts: {job.error}" for job in dead),
+        unfinished=tuple(job.told for job in found if job.state != "dead"),
+        dead_letters=tuple(job.told for job in dead),
         reviews=sum(not review.done for review in reviews(store, user_id)),
         compression=_compression(derived, counter),
         guarded=_guarded(derived),

@@ -1,19 +1,22 @@
 """Changing what was written: when a text changes, what was made of the old one is taken out, to be made again.
 
-Every writer that may change a text goes through ``write``: ``add``, ``update`` and an import.
+Every writer that may change a text goes through ``write``: ``add``, ``update`` and an import. A session that is
+replaced as a whole takes it out in the same commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args
 
 from ..errors import InvalidInputError, NotFoundError
 from ..protocols import Put, Store, Stored
 from ..records import Message, Record
+from ..stores.cascade import covering, derived_from
 from ..tiers.long_term import LongTerm, OnConflict, Plan, plan_add, plan_update
-from .forget import covering, derived_from
+from ..tiers.replacing import plan_replace
 
 
 def add_messages(
@@ -33,6 +36,38 @@ def add_messages(
         return store.fetch(user_id, ids)
 
     return list(write(store, long_term, user_id, lambda: plan_add(messages, lookup, user_id, now, on_conflict)).ids)
+
+
+def replace_messages(
+    store: Store,
+    long_term: LongTerm,
+    user_id: str,
+    session_id: str,
+    messages: Sequence[Message],
+    *,
+    now: datetime,
+    said_at: datetime,
+) -> list[str]:
+    """Have a session hold exactly these messages, in one commit; return their ids, in order.
+
+    What siltstone made of messages that go, or change, goes with them, to be made again of what there is then.
+    """
+    gone: list[str] = []
+
+    def lookup(ids: Sequence[str]) -> list[Stored | None]:
+        return store.fetch(user_id, ids)
+
+    def plan() -> Plan:
+        held = [message.id for message in store.messages(user_id, session_id) if message.id is not None]
+        stored = [item for item in store.fetch(user_id, held) if item is not None]
+        planned = plan_replace(session_id, messages, stored, lookup, user_id, now, said_at)
+        gone[:] = [*planned.remove, *changed_texts(store, user_id, planned)]
+        return replace(planned, remove=(*planned.remove, *made_of(store, user_id, gone)))
+
+    written = long_term.write(user_id, plan)
+    if late := made_of(store, user_id, gone):
+        store.remove(user_id, late)
+    return list(written.ids)
 
 
 def update_record(

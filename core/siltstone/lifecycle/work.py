@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from ..errors import BackendUnavailableError
 from ..protocols import ChatModel, Clock, Floats, Put, Query, Store, Summarizer, TokenCounter, Where
 from ..records import HIDDEN_KINDS, Change, Record, is_derived
 from ..tiers.long_term import LongTerm, Plan
@@ -24,7 +25,9 @@ class Work:
 
     ``now`` is the time at which all is judged, ``clock`` tells how long a model has taken since, ``owner`` names this
     worker in the leases of jobs, ``judge`` is the model that is asked in doubt. ``spent`` returns when language models
-    may be asked again, if not now.
+    may be asked again, if not now; ``stopping`` whether the memory is being closed, ``seen`` what a statement may have
+    of a text. ``unwritten`` are the summaries that a dry run would have written so far, by id; without a text where a
+    language model would have been asked for it.
     """
 
     store: Store
@@ -37,14 +40,25 @@ class Work:
     clock: Clock
     owner: str
     spent: Callable[[], datetime | None] = lambda: None
+    stopping: Callable[[], bool] = lambda: False
+    seen: Callable[[str], str] = lambda text: text
     dry_run: bool = False
     judge: ChatModel | None = None
     rows: list[Change] = field(default_factory=list)
+    unwritten: dict[str, Record] = field(default_factory=dict)
     _known: tuple[int, Known] | None = None
 
     def note(self, action: str, ids: Sequence[str], text: str, why: str) -> None:
         """Add a row to the report."""
         self.rows.append(Change(action, tuple(ids), text, why))
+
+    def go_on(self) -> None:
+        """Raise ``BackendUnavailableError``, between two jobs, once the memory is being closed."""
+        if self.stopping():
+            raise BackendUnavailableError(
+                "the memory is being closed: what was made so far is stored, the rest stays due; consolidate goes on "
+                "with it once the memory is open again"
+            )
 
     def known(self, version: int, *, fresh: bool) -> Known:
         """Return what is known as of a version of the ledger, read again where that is another or ``fresh`` asks."""
@@ -52,6 +66,11 @@ class Work:
             found = self.store.scan(self.user_id, Where(kinds=REVISED))
             self._known = (version, Known(record for record in found if is_derived(record)))
         return self._known[1]
+
+    def summaries(self) -> list[Record]:
+        """Return the summaries that siltstone has made, of a dry run with those that it would have made by now."""
+        found = {record.id: record for record in self.store.scan(self.user_id, Where(kinds=("summary",)))}
+        return [record for record in (found | self.unwritten).values() if is_derived(record)]
 
     def embedded(self, kinds: Sequence[str]) -> tuple[list[Record], Floats]:
         """Return the derived records of some kinds and their vectors, ``(n, dim)``, nan where there is none yet."""

@@ -1,6 +1,7 @@
 """The background worker: one thread that consolidates the users who have been written to, while they talk on.
 
-It keeps no queue that could be lost: what is due follows from the store. A write only wakes it.
+It keeps no queue that could be lost: what is due follows from the store. A write only wakes it. Where the store keeps
+a queue for many workers (``protocols.SharesWork``), it does its part of that, whoever has written.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import weakref
 from collections.abc import Sequence
 from typing import Final
 
+from ..errors import for_log
+from ..protocols import SharesWork
 from ..settings import Settings
 from .consolidate import Consolidator
+from .shared import MARGIN, Share
 
 logger = logging.getLogger("siltstone")
 
 EXIT_WAIT: Final = 30.0
 """Seconds that the end of a process waits for the run under way, which may be inside a model's native code."""
-_MARGIN: Final = 1.0  # seconds after a session has become silent, so that it has
+_POLL: Final = 0.2
+"""Seconds, at least, between two looks at the queue of a store that many workers share."""
 
 
 class Worker:
@@ -31,8 +36,10 @@ class Worker:
     long enough to be compressed, and to be over. What fails is announced, and tried again.
     """
 
-    def __init__(self, consolidator: Consolidator, settings: Settings) -> None:
+    def __init__(self, consolidator: Consolidator, settings: Settings, queue: SharesWork | None = None) -> None:
+        """``queue``: of a store that many workers share."""
         self.last_error: str | None = None
+        self._share = None if queue is None else Share(consolidator, queue, settings)
         self._consolidator = consolidator
         self._settings = settings
         self._condition = threading.Condition()
@@ -42,19 +49,32 @@ class Worker:
         _workers.add(self)
 
     def wake(self, user_id: str) -> None:
-        """Have a user consolidated soon. O(1)."""
-        now = time.monotonic()
+        """Have a user consolidated soon, if ``Settings.worker`` is to do that. O(1)."""
         settings = self._settings
+        if not settings.worker:
+            return
+        now = time.monotonic()
         with self._condition:
             if self._closing:
                 return
             soon = min(self._due.get(user_id, [now + settings.worker_pause])[0], now + settings.worker_pause)
             silences = (settings.span_idle, settings.session_idle)
-            self._due[user_id] = sorted([soon, *(now + silence + _MARGIN for silence in silences)])
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="siltstone-worker", daemon=True)
-                self._thread.start()
+            if self._share is None:
+                self._due[user_id] = sorted([soon, *(now + silence + MARGIN for silence in silences)])
+            self._start()
             self._condition.notify_all()
+
+    def take_part(self) -> None:
+        """Begin with what others have left in the queue of a store that many workers share, if it is one."""
+        with self._condition:
+            if self._share is not None and not self._closing:
+                self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            work = self._work if self._share is None else self._work_along
+            self._thread = threading.Thread(target=work, name="siltstone-worker", daemon=True)
+            self._thread.start()
 
     def close(self, wait: float) -> None:
         """Stop after the run under way, for which at most ``wait`` seconds are waited; what it leaves stays due."""
@@ -68,6 +88,7 @@ class Worker:
         while (user_id := self._next()) is not None:
             try:
                 report = self._consolidator.run(user_id)
+                put_off = self._consolidator.put_off(user_id)
             except Exception as exc:  # nobody to raise to: noted, announced, and tried again
                 if self._closing:
                     return
@@ -75,8 +96,26 @@ class Worker:
                 self._again(user_id)
             else:
                 self.last_error = None
-                if report.count("fail") or report.count("wait"):
-                    self._again(user_id, self._consolidator.wait)
+                if put_off is not None or report.count("fail") or report.count("wait"):
+                    self._again(user_id, max(self._consolidator.wait, put_off or 0.0))
+
+    def _work_along(self) -> None:
+        """Take one user after the other from the queue; when nobody is due, look again after a while."""
+        assert self._share is not None
+        while not self._closing:
+            try:
+                found = self._share.run_next() is not None
+            except Exception as exc:  # nobody to raise to: noted, announced, and tried again by whoever is first
+                if self._closing:
+                    return
+                self._failed(exc)
+                found = False
+            else:
+                if found:  # that nobody is due tells nothing of who failed
+                    self.last_error = None
+            with self._condition:
+                if not (found or self._closing):
+                    self._condition.wait(max(self._settings.worker_pause, _POLL))
 
     def _next(self) -> str | None:
         """Wait for a user who is due, and return them; ``None`` when closing."""
@@ -92,7 +131,7 @@ class Worker:
                     if not self._due[user_id]:
                         del self._due[user_id]
                     return user_id
-                self._condition.wait(wait)
+                self._condition.wait(min(wait, threading.TIMEOUT_MAX))  # a silence may be infinite
         return None
 
     def _again(self, user_id: str, wait: float = 0.0) -> None:
@@ -102,7 +141,7 @@ class Worker:
 
     def _failed(self, exc: Exception) -> None:
         if self.last_error is None:
-            logger.warning("consolidation failed, and is tried again: %s: %s", type(exc).__name__, exc)
+            logger.warning("consolidation failed, and is tried again: %s", for_log(exc))
         self.last_error = f"{type(exc).__name__}: {exc}"
 
     def forked(self) -> None:

@@ -43,6 +43,12 @@ class CheckedEmbedder:
         """Whether what it is given stays in this process."""
         return getattr(self.inner, "local", False) is True
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory that its model takes, as far as it tells; 0 while it is not loaded."""
+        told = getattr(self.inner, "memory_bytes", 0)
+        return told if isinstance(told, int) else 0
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
         if not texts:
@@ -57,7 +63,7 @@ class CheckedEmbedder:
         try:
             vectors = np.asarray(rows, np.float32)
         except (TypeError, ValueError) as exc:
-            raise ModelError(f"the embedder {self.name!r} returned no array of numbers: {exc}") from exc
+            raise ModelError(f"the embedder {self.name!r} returned no array of numbers: {exc}").quoting(exc) from exc
         if vectors.shape != shape:
             raise ModelError(
                 f"the embedder {self.name!r} returned vectors of shape {vectors.shape} where {shape} was due: "

@@ -20,16 +20,18 @@ from .rows import unit_rows
 def embedder_of(thing: Any) -> Embedder:
     """Return an ``Embedder`` over a LlamaIndex ``BaseEmbedding``, a LangChain ``Embeddings``, or a callable.
 
-    A callable takes a list of texts and returns their vectors. Raises ``ConfigurationError`` for anything else.
+    A callable takes a list of texts and returns their vectors. Whatever these raise is taken for a service that does
+    not answer: their errors have no common root, and texts are queued for it. Raises ``ConfigurationError`` for
+    anything else.
     """
     if isinstance(thing, type):
         raise ConfigurationError(f"the embedder is the class {thing.__name__}; pass an object: {thing.__name__}(…)")
     if _has(thing, "get_text_embedding_batch", "get_query_embedding"):
-        return ForeignEmbedder(thing, thing.get_text_embedding_batch, thing.get_query_embedding)
+        return ForeignEmbedder(thing, thing.get_text_embedding_batch, lambda text: [thing.get_query_embedding(text)])
     if _has(thing, "embed_documents", "embed_query"):
-        return ForeignEmbedder(thing, thing.embed_documents, thing.embed_query)
+        return ForeignEmbedder(thing, thing.embed_documents, lambda text: [thing.embed_query(text)])
     if callable(thing):
-        return ForeignEmbedder(thing, thing, lambda text: next(iter(thing([text]))))
+        return ForeignEmbedder(thing, thing, lambda text: thing([text]))
     raise ConfigurationError(
         f"{type(thing).__name__} is no embedder: pass None (the embedded one), 'sentence-transformers:MODEL', "
         "'openai:MODEL@URL', an Embedder, a LlamaIndex BaseEmbedding, a LangChain Embeddings, or a function from a "
@@ -55,7 +57,10 @@ def chat_model_of(thing: Any) -> ChatModel:
 
 
 class ForeignEmbedder:
-    """An embedder over two functions of another library's object. Its width is found by embedding one word."""
+    """An embedder over two functions of another library's object. Its width is found by embedding one word.
+
+    Raises ``BackendUnavailableError`` for whatever they raise, and ``ModelError`` for what is no table of numbers.
+    """
 
     engine: Final = "foreign"
 
@@ -78,14 +83,18 @@ class ForeignEmbedder:
         """Return one row per text, ``(n, dim)``."""
         if not texts:
             return np.empty((0, self.dim), np.float32)
+        with _answering(self.name):
+            rows = self._documents(list(texts))
         with _translated(self.name):
-            return unit_rows(self._documents(list(texts)))
+            return unit_rows(rows)
 
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a question, ``(dim,)``."""
+        with _answering(self.name):
+            rows = self._query(text)
         with _translated(self.name):
-            vector: Floats = unit_rows([self._query(text)])[0]
-            return vector
+            (vector,) = unit_rows(rows)
+            return vector  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"ForeignEmbedder({self.name!r})"
@@ -175,6 +184,19 @@ def _name_of(thing: Any) -> str:
 
 
 @contextmanager
+def _answering(name: str) -> Iterator[None]:
+    """Take whatever another library's embedder raises for a service that does not answer now."""
+    try:
+        yield
+    except SiltstoneError:
+        raise
+    except Exception as exc:
+        raise BackendUnavailableError(
+            f"the embedder {name!r} did not answer ({type(exc).__name__}: {exc}); nothing was lost"
+        ).quoting(exc) from exc
+
+
+@contextmanager
 def _translated(name: str) -> Iterator[None]:
     """Turn whatever another library raises into an error of siltstone's tree."""
     try:
@@ -182,6 +204,8 @@ def _translated(name: str) -> Iterator[None]:
     except SiltstoneError:
         raise
     except (ConnectionError, TimeoutError) as exc:
-        raise BackendUnavailableError(f"the model {name!r} cannot be reached ({exc}); nothing was lost") from exc
+        failure = BackendUnavailableError(f"the model {name!r} cannot be reached ({exc}); nothing was lost")
+        raise failure.quoting(exc) from exc
     except Exception as exc:  # their errors have no common root
-        raise ModelError(f"the model {name!r} failed ({type(exc).__name__}: {exc}); nothing was lost") from exc
+        failed = ModelError(f"the model {name!r} failed ({type(exc).__name__}: {exc}); nothing was lost")
+        raise failed.quoting(exc) from exc

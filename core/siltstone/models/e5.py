@@ -18,6 +18,7 @@ from typing import Final, Literal, Protocol
 
 import numpy as np
 
+from .. import footprint
 from ..errors import MissingDependencyError, ModelError
 from ..protocols import Floats
 from .e5_c import CEngine
@@ -57,6 +58,14 @@ class E5Embedder:
         """Which engine is at work, ``"onnx"`` or ``"c"``; loads the model."""
         return self._engine().kind
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes by which the process grew when the model was loaded, tokenizer included; 0 before that.
+
+        At least the size of the model's file, for a process that had freed memory grows by less than it takes.
+        """
+        return _memory.get((self._kind, self._threads), 0)
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return float32 rows of unit length, ``(n, 384)``."""
         if not texts:
@@ -73,8 +82,11 @@ class E5Embedder:
         engine = _loaded.get(key)
         if engine is None:
             with _loading:
-                engine = _loaded.get(key) or _load(self._kind, self._threads)
-                _loaded[key] = engine
+                engine = _loaded.get(key)
+                if engine is None:
+                    before = footprint.resident()
+                    engine = _loaded[key] = _load(self._kind, self._threads)
+                    _memory[key] = max(locate().stat().st_size, footprint.resident() - before)
         return engine
 
     def __repr__(self) -> str:
@@ -108,6 +120,7 @@ class _Engine(Protocol):
 _loading = threading.RLock()
 _loaded: dict[tuple[Kind | None, int], _Engine] = {}
 _left_behind: list[_Engine] = []
+_memory: dict[tuple[Kind | None, int], int] = {}
 _tokenizers: dict[str, Unigram] = {}
 _verified: set[Path] = set()
 

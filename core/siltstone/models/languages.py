@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from ..errors import for_log
 from ..protocols import Embedder, Floats
 from ..text.language import script
 
@@ -150,7 +151,7 @@ class LanguageWatch:
             right, in_english = matched(self._inner, pairs, ENGLISH)
         except Exception as exc:  # the texts have their vectors; only the test is missing
             self._tried.discard(found)
-            logger.info("whether %r understands %s is not known: %s", self.name, language, exc)
+            logger.info("whether %r understands %s is not known: %s", self.name, language, for_log(exc))
             return
         if right < _ENOUGH and in_english == len(ENGLISH):
             logger.warning(
@@ -161,6 +162,14 @@ class LanguageWatch:
                 language,
                 right,
             )
+
+
+def understands(embedder: Embedder, found: str) -> bool:
+    """Return whether a model understands a script of ``OTHERS``, or promises to, or fails in English too."""
+    if _MULTILINGUAL.search(embedder.name):
+        return True
+    right, in_english = matched(embedder, OTHERS[found][1], ENGLISH)
+    return right >= _ENOUGH or in_english < len(ENGLISH)
 
 
 def matched(embedder: Embedder, *tests: Pairs) -> list[int]:

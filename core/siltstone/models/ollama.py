@@ -14,7 +14,8 @@ class OllamaChatModel:
     """A model that a local Ollama serves. Nothing is pulled: what is missing is an error that names the command.
 
     ``window`` is the context length in tokens that Ollama is asked for; its own default is short, and it drops the
-    beginning of longer prompts without a word. Raises ``BackendUnavailableError`` and ``ModelError``.
+    beginning of longer prompts without a word. ``timeout``, ``deadline``, ``backoff`` and ``attempts`` are those of
+    ``Endpoint``. Raises ``BackendUnavailableError`` and ``ModelError``.
     """
 
     def __init__(
@@ -27,9 +28,12 @@ class OllamaChatModel:
         timeout: float = 120.0,
         deadline: float = 240.0,
         backoff: float = 0.5,
+        attempts: int | None = None,
     ) -> None:
         self.name = model
-        self._endpoint = Endpoint(url, timeout=timeout, deadline=deadline, backoff=backoff, version="/api")
+        self._endpoint = Endpoint(
+            url, timeout=timeout, deadline=deadline, backoff=backoff, attempts=attempts, version="/api"
+        )
         self._options = {"temperature": temperature, "num_ctx": window}
 
     def complete(
@@ -49,11 +53,12 @@ class OllamaChatModel:
         except RefusedError as exc:
             if exc.status != 404:
                 raise
-            raise ModelError(f"{exc}; is the model there? ollama pull {self.name}") from exc
+            raise ModelError(f"{exc}; is the model there? ollama pull {self.name}").quoting(exc.quoted) from exc
         try:
             content = answer["message"]["content"]
         except (KeyError, TypeError) as exc:
-            raise ModelError(f"{self._endpoint.shown} answered with no message: {str(answer)[:200]}") from exc
+            told = str(answer)[:200]
+            raise ModelError(f"{self._endpoint.shown} answered with no message: {told}").quoting(told) from exc
         if not isinstance(content, str) or not content.strip():
             raise ModelError(f"the model {self.name!r} gave an empty answer")
         return content

@@ -29,7 +29,8 @@ class OpenAIEmbedder:
     ``dimensions`` asks the server for shorter vectors. ``batch`` texts go into one request, of each at most
     ``max_chars`` characters. ``query_prefix`` and ``document_prefix`` replace what the model's name implies;
     ``query_body`` and ``document_body`` are further fields of the request, as some servers want
-    ``{"input_type": "query"}``. ``timeout`` seconds for one attempt, ``deadline`` for all.
+    ``{"input_type": "query"}``. ``timeout`` seconds for one attempt, ``deadline`` for all, of which ``attempts`` are
+    made at most.
 
     Raises ``BackendUnavailableError`` and ``ModelError``. Thread-safe.
     """
@@ -53,10 +54,13 @@ class OpenAIEmbedder:
         timeout: float = 30.0,
         deadline: float = 60.0,
         backoff: float = 0.5,
+        attempts: int | None = None,
     ) -> None:
         known = prefixes_of(model)
         self.name = model
-        self._endpoint = Endpoint(url, api_key=api_key, timeout=timeout, deadline=deadline, backoff=backoff)
+        self._endpoint = Endpoint(
+            url, api_key=api_key, timeout=timeout, deadline=deadline, backoff=backoff, attempts=attempts
+        )
         self._dim = dimensions or dim
         self._dimensions = dimensions
         self._batch = batch
@@ -103,7 +107,7 @@ class OpenAIEmbedder:
         except (KeyError, TypeError, ValueError, AttributeError) as exc:
             raise ModelError(
                 f"{self._endpoint.shown} answered with no list of embeddings ({exc}); nothing was stored"
-            ) from exc
+            ).quoting(exc) from exc
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self.name!r}, {self._endpoint.shown!r})"
@@ -116,7 +120,7 @@ class OpenAIChatModel:
     ``json_object`` with the schema beside it, else in words; what it took is remembered, and where that fails later,
     the weaker forms are tried once before it is waited for. ``temperature`` is 0 by default, and dropped for models
     that refuse it. ``body`` holds further fields of every request. ``timeout``
-    seconds for one attempt, ``deadline`` for all. Keys: see ``Endpoint``.
+    seconds for one attempt, ``deadline`` for all, of which ``attempts`` are made at most. Keys: see ``Endpoint``.
 
     Raises ``BackendUnavailableError``, and ``ModelError`` for refusals and empty answers. Thread-safe.
     """
@@ -132,9 +136,12 @@ class OpenAIChatModel:
         timeout: float = 60.0,
         deadline: float = 180.0,
         backoff: float = 0.5,
+        attempts: int | None = None,
     ) -> None:
         self.name = model
-        self._endpoint = Endpoint(url, api_key=api_key, timeout=timeout, deadline=deadline, backoff=backoff)
+        self._endpoint = Endpoint(
+            url, api_key=api_key, timeout=timeout, deadline=deadline, backoff=backoff, attempts=attempts
+        )
         self._body: dict[str, Any] = {"temperature": temperature, **(body or {})}
         self._limit = "max_tokens"
         self._taken: str | None = None  # the form of schema that has worked
@@ -206,11 +213,12 @@ class OpenAIChatModel:
             content = choice["message"].get("content")
             refusal = choice["message"].get("refusal")
         except (KeyError, IndexError, TypeError, AttributeError) as exc:
-            raise ModelError(f"{self._endpoint.shown} answered with no choices: {str(answer)[:200]}") from exc
+            told = str(answer)[:200]
+            raise ModelError(f"{self._endpoint.shown} answered with no choices: {told}").quoting(told) from exc
         if isinstance(content, list):  # parts, of which the texts count
             content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
         if refusal or choice.get("finish_reason") == "content_filter":
-            raise ModelError(f"the model {self.name!r} refused: {refusal or 'content filter'}")
+            raise ModelError(f"the model {self.name!r} refused: {refusal or 'content filter'}").quoting(refusal or "")
         if not isinstance(content, str) or not content.strip():
             raise ModelError(f"the model {self.name!r} gave an empty answer")
         return content

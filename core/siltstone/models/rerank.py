@@ -51,8 +51,9 @@ class HttpReranker:
             found = {int(row["index"]): float(row.get("relevance_score", row.get("score"))) for row in rows}
             return [found[i] for i in range(len(texts))]
         except (KeyError, TypeError, ValueError, AttributeError) as exc:
-            raise ModelError(
-                f"{self._endpoint.shown} answered with no score for each text: {str(answer)[:200]}"
+            told = str(answer)[:200]
+            raise ModelError(f"{self._endpoint.shown} answered with no score for each text: {told}").quoting(
+                told
             ) from exc
 
     def __repr__(self) -> str:

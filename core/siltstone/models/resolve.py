@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
-from typing import Any
+import sys
+from typing import Any, Final
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, MissingDependencyError
 from ..protocols import ChatModel, Embedder, Reranker, TokenCounter
 
+_EXTRAS: Final = {"sentence-transformers": "sentence_transformers"}
+"""Kinds of named models that need a package which an extra of the same name brings, and how it is imported."""
 
-def resolve_embedder(spec: Any) -> Embedder:
+
+def check_installed(spec: Any) -> None:
+    """Raise ``MissingDependencyError`` for a named model whose package is not here; nothing is imported to tell."""
+    kind, _, model = spec.partition(":") if isinstance(spec, str) else ("", "", "")
+    package = _EXTRAS.get(kind)
+    if package is None or not model:
+        return
+    known = sys.modules[package] if package in sys.modules else importlib.util.find_spec(package)
+    if known is None:
+        raise MissingDependencyError.extra(kind, f"the model {model!r}", kind)
+
+
+def resolve_embedder(spec: Any, *, attempts: int | None = None) -> Embedder:
     """Return the embedder that a spec means.
 
     ``None`` is the embedded default; ``"sentence-transformers:MODEL"``; ``"openai:MODEL@URL"``; an ``Embedder``; a
     LlamaIndex ``BaseEmbedding``; a LangChain ``Embeddings``; a callable from texts to vectors. Nothing is loaded
-    before its first use. Raises ``ConfigurationError`` for anything else.
+    before its first use. A server that is named is asked ``attempts`` times at most. Raises ``ConfigurationError`` for
+    anything else.
     """
     if spec is None:
         from .e5 import E5Embedder
@@ -33,21 +50,23 @@ def resolve_embedder(spec: Any) -> Embedder:
             from .openai import OpenAIEmbedder
 
             name, url = split_url(model, kind)
-            return OpenAIEmbedder(name, url)
+            return OpenAIEmbedder(name, url, attempts=attempts)
         raise _refusal("embedder", spec, "'sentence-transformers:MODEL' or 'openai:MODEL@URL'")
     from .duck import embedder_of
 
     return embedder_of(spec)
 
 
-def resolve_chat_model(spec: Any, *, timeout: float | None = None) -> ChatModel:
+def resolve_chat_model(spec: Any, *, timeout: float | None = None, attempts: int | None = None) -> ChatModel:
     """Return the language model that a spec means.
 
     ``"openai:MODEL@URL"`` (any OpenAI-compatible server); ``"ollama:MODEL[@URL]"``; a ``ChatModel``; a LlamaIndex
     ``LLM``; a LangChain ``BaseChatModel``. ``timeout`` seconds are given to one attempt of a model that is named, three
-    times as many to all. Raises ``ConfigurationError`` for anything else.
+    times as many to all, of which ``attempts`` are made at most. Raises ``ConfigurationError`` for anything else.
     """
-    patience: dict[str, Any] = {} if timeout is None else {"timeout": timeout, "deadline": 3 * timeout}
+    patience: dict[str, Any] = {"attempts": attempts}
+    if timeout is not None:
+        patience |= {"timeout": timeout, "deadline": 3 * timeout}
     if _implements(spec, "name", "complete") and not hasattr(spec, "chat"):  # LlamaIndex has another complete()
         chat_model: ChatModel = spec
         return chat_model

@@ -60,6 +60,11 @@ class SentenceTransformersEmbedder:
             width = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
             return int(width())
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the model's weights, wherever they lie; 0 while it is not loaded."""
+        return self._model.memory_bytes
+
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return one row per text, ``(n, dim)``."""
         if not texts:
@@ -134,6 +139,12 @@ class _Lazy:
         self._model: Any = None
         self._lock = threading.RLock()
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the weights; 0 while it is not loaded."""
+        model = self._model
+        return 0 if model is None else sum(part.numel() * part.element_size() for part in model.parameters())
+
     def __enter__(self) -> Any:
         self._lock.acquire()
         try:
@@ -147,7 +158,8 @@ class _Lazy:
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: Any) -> None:
         self._lock.release()
         if isinstance(exc, (RuntimeError, ValueError, IndexError)):  # what torch raises, out of memory included
-            raise ModelError(f"the model {self._name!r} failed ({exc}); nothing was stored") from exc
+            fewer = "; embed fewer texts at once: Settings(embed_batch=4)" if "out of memory" in str(exc) else ""
+            raise ModelError(f"the model {self._name!r} failed ({exc}); nothing was stored{fewer}") from exc
 
     def _load(self) -> Any:
         try:

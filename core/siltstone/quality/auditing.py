@@ -11,7 +11,7 @@ from typing import Final
 from ..compress.speech import Utterance, utterances
 from ..errors import BackendUnavailableError, InvalidInputError, ModelError
 from ..lifecycle.reviews import reviews
-from ..protocols import ChatModel, Embedder, Store
+from ..protocols import ChatModel, Embedder, Progress, Store
 from ..records import Message
 from ..text.sentences import sentences
 from .checks import Checked, Item, check
@@ -34,14 +34,15 @@ def audit_digests(
     now: datetime,
     model: ChatModel | None = None,
     batch: int = 32,
+    progress: Progress | None = None,
 ) -> Audit:
     """Draw a share of a user's digests and check them; ``model`` judges them, too, one request for each digest.
 
+    ``progress(done, total)`` counts the texts that are embedded, and then anew the digests that are judged.
     A model that fails fails for its digest alone, and ``Drawn.failure`` says why. Raises ``InvalidInputError`` for a
     share that is none, and what the embedder raises.
     """
-    if not 0 < sample <= 1:
-        raise InvalidInputError(f"a sample is a share between 0 and 1, not {sample!r}: nothing was drawn")
+    check_sample(sample)
     known = digests(store, user_id)
     noted = {review.id: review for review in reviews(store, user_id) if review.id in known}
     waiting = [id for id, review in noted.items() if not review.done]
@@ -51,9 +52,12 @@ def audit_digests(
         _beside(store, user_id, known[id], queued=id in waiting, verdicts=noted[id].verdicts if id in noted else {})
         for id in chosen
     ]
-    drawn = _checked(drawn, embedder, batch)
+    drawn = _checked(drawn, embedder, batch, progress)
     if model is not None:
-        drawn = [_judged(one, model) for one in drawn]
+        for place, one in enumerate(drawn):
+            drawn[place] = _judged(one, model)
+            if progress is not None:
+                progress(place + 1, len(drawn))
     return Audit(
         user_id=user_id,
         location=store.location,
@@ -64,6 +68,12 @@ def audit_digests(
         embedder=embedder.name,
         judge=None if model is None else model.name,
     )
+
+
+def check_sample(sample: float) -> None:
+    """Raise ``InvalidInputError`` for a share of digests that is none."""
+    if not 0 < sample <= 1:
+        raise InvalidInputError(f"a sample is a share between 0 and 1, not {sample!r}: nothing was drawn")
 
 
 def _beside(store: Store, user_id: str, digest: Known, *, queued: bool, verdicts: Mapping[str, str]) -> Drawn:
@@ -83,11 +93,11 @@ def _beside(store: Store, user_id: str, digest: Known, *, queued: bool, verdicts
     return Drawn(digest.id, digest.session_id, queued, entries)
 
 
-def _checked(drawn: Sequence[Drawn], embedder: Embedder, batch: int) -> list[Drawn]:
+def _checked(drawn: Sequence[Drawn], embedder: Embedder, batch: int, progress: Progress | None) -> list[Drawn]:
     """Return the digests with their items checked; everything is embedded together."""
     parts = [list(_parts(entry, digest)) for digest in drawn for entry in digest.entries]
     texts = [(item.text, [source.text for source in item.sources]) for part in parts for item in part]
-    near = iter(nearness(texts, embedder, batch=batch) if texts else [])
+    near = iter(nearness(texts, embedder, batch=batch, progress=progress) if texts else [])
     found = iter([_together([check(item, next(near)) for item in part]) for part in parts])
     return [
         replace(digest, entries=tuple(replace(entry, checked=next(found)) for entry in digest.entries))

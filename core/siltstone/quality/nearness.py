@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from ..protocols import Embedder, Floats
+from ..protocols import Embedder, Floats, Progress
 from ..text.sentences import sentences
 
 BACKGROUND: Final = (
@@ -21,19 +21,25 @@ BACKGROUND: Final = (
 """Sentences about nothing in particular: as near as an item is to these, it is to anything."""
 
 
-def nearness(items: Sequence[tuple[str, Sequence[str]]], embedder: Embedder, *, batch: int = 32) -> list[float | None]:
+def nearness(
+    items: Sequence[tuple[str, Sequence[str]]], embedder: Embedder, *, batch: int = 32, progress: Progress | None = None
+) -> list[float | None]:
     """Return for each item, a text with the texts of its sources, how near it is to their nearest sentence.
 
     1 is the same, 0 no nearer than to what it has nothing to do with: the cosine, less the item's largest one with
     ``BACKGROUND``, on the scale from that to 1. So thresholds hold for models whose cosines begin at 0.8 as well as for
-    those that begin at 0. ``None`` for an item without sources. Each text is embedded once, ``batch`` at a time.
+    those that begin at 0. ``None`` for an item without sources. Each text is embedded once, ``batch`` at a time;
+    ``progress(done, total)`` counts them.
     """
     parts = [tuple(dict.fromkeys(one for text in texts for one in (*sentences(text), text))) for _, texts in items]
     texts = list(dict.fromkeys([*BACKGROUND, *(text for text, _ in items), *(one for part in parts for one in part)]))
     place = {text: number for number, text in enumerate(texts)}
-    rows: Floats = np.concatenate(
-        [embedder.embed_documents(texts[start : start + batch]) for start in range(0, len(texts), batch)]
-    )
+    made: list[Floats] = []
+    for start in range(0, len(texts), batch):
+        made.append(embedder.embed_documents(texts[start : start + batch]))
+        if progress is not None:
+            progress(min(start + batch, len(texts)), len(texts))
+    rows: Floats = np.concatenate(made)
     background = rows[: len(BACKGROUND)]
     found: list[float | None] = []
     for (text, _), part in zip(items, parts, strict=True):

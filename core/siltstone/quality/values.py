@@ -85,7 +85,8 @@ class VerdictReport:
 
     ``right``, ``wrong`` and ``unsure`` are the items that were judged so, ``reviewed`` counts the digests that need
     nobody any more. ``outdated`` items have changed or gone since the report was written: nothing was noted of them.
-    ``forgotten`` records went because they were wrong, or rested on something that was.
+    ``forgotten`` records went because they were wrong, or rested on something that was. ``contradicted`` items had
+    several verdicts, of which ``wrong`` counts before ``unsure``, and that before ``right``.
     """
 
     right: tuple[str, ...]
@@ -94,6 +95,7 @@ class VerdictReport:
     reviewed: int
     outdated: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
 
 
 def text_mark(text: str) -> str:

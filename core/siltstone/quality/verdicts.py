@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -13,14 +14,14 @@ from typing import Any, Final
 from ..errors import ConflictError, InvalidInputError, NotFoundError
 from ..lifecycle.reviews import VERDICTS, Review, review_of
 from ..protocols import Put, Store
-from ..records import Record, replace, unique
+from ..records import WRONG, Record, replace, unique
 from .drawing import Known, digests, items_of
 from .values import VerdictReport, text_mark
 
 FORMAT: Final = "siltstone-verdicts"
 VERSION: Final = 1
-WRONG: Final = "wrong"
-"""Flag of a record that a person has found to be wrong."""
+_CAREFUL: Final = ("wrong", "unsure", "right")
+"""Of several verdicts on one item the first of these counts."""
 _ATTEMPTS: Final = 20
 
 
@@ -73,7 +74,8 @@ def note_verdicts(store: Store, user_id: str, verdicts: Verdicts, *, now: dateti
     """Note what a person said: in the reviews of digests, and on the records as the flag ``wrong``.
 
     A digest each of whose items has a verdict leaves the queue; one that has been begun waits in it. An item whose text
-    has changed since the report is left as it is. Noting the same twice changes nothing.
+    has changed since the report is left as it is. Noting the same twice changes nothing. Of several verdicts on one
+    item, which may rest on the messages of two digests, ``wrong`` counts before ``unsure``, and that before ``right``.
 
     Raises ``InvalidInputError`` where the verdicts are on memories of somebody else.
     """
@@ -84,7 +86,8 @@ def note_verdicts(store: Store, user_id: str, verdicts: Verdicts, *, now: dateti
         )
     known = digests(store, user_id)
     by_digest: dict[str, list[Given]] = {}
-    for one in verdicts.given:
+    settled, several = _settled(verdicts.given)
+    for one in settled:
         by_digest.setdefault(one.digest, []).append(one)
     counted: list[Given] = []
     outdated: list[str] = []
@@ -98,8 +101,21 @@ def note_verdicts(store: Store, user_id: str, verdicts: Verdicts, *, now: dateti
         outdated += [one.item for one in given if one not in valid]
         reviewed += done
     said = {one.item: one.verdict for one in counted}
+    contradicted = unique(one.item for one in counted if (one.item, one.mark) in several)
     items = {verdict: tuple(item for item, its in said.items() if its == verdict) for verdict in VERDICTS}
-    return VerdictReport(items["right"], items["wrong"], items["unsure"], reviewed, unique(outdated))
+    return VerdictReport(
+        items["right"], items["wrong"], items["unsure"], reviewed, unique(outdated), contradicted=contradicted
+    )
+
+
+def _settled(given: Sequence[Given]) -> tuple[list[Given], set[tuple[str, str]]]:
+    """Return the verdicts with one for each item, and the items, as they were read, that had several."""
+    said: dict[tuple[str, str], set[str]] = {}
+    for one in given:
+        said.setdefault((one.item, one.mark), set()).add(one.verdict)
+    careful = {item: next(one for one in _CAREFUL if one in verdicts) for item, verdicts in said.items()}
+    settled = [dataclasses.replace(one, verdict=careful[one.item, one.mark]) for one in given]
+    return settled, {item for item, verdicts in said.items() if len(verdicts) > 1}
 
 
 def _note(store: Store, user_id: str, digest: Known, given: Sequence[Given], now: datetime) -> tuple[list[Given], bool]:

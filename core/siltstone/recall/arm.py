@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
+from math import sqrt
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from ..forks import cached
 from ..protocols import Bools, Ints
 
 DEPTH: Final = 200
@@ -35,15 +37,19 @@ class Arm:
         self.scores = scores
         self._eligible, self._sparse = eligible, sparse
         self.top: Ints = best_rows(scores, self._matches if best is None else best, DEPTH)
-        held = scores[self.top].astype(np.float64)
-        if sparse:
-            held = np.append(held, np.zeros(min(DEPTH, int(np.count_nonzero(eligible))) - len(held)))
-        self.best = float(held.max(initial=0.0))
-        self._least = float(held.min()) if len(held) else 0.0
-        self._mean = float(held.mean()) if len(held) else 0.0
-        self._deviation = float(held.std()) if len(held) else 0.0
+        count = min(DEPTH, int(np.count_nonzero(eligible))) if sparse else len(self.top)
+        held = np.zeros(count)
+        held[: len(self.top)] = scores.take(self.top)
+        self.best = self._least = self._mean = 0.0
+        self._deviation = np.inf
+        if count:
+            self.best, self._least = max(0.0, float(held.max())), float(held.min())
+            self._mean = float(held.sum()) / count
+            off = held - self._mean
+            deviation = sqrt(float((off * off).sum()) / count)
+            self._deviation = deviation if deviation >= 1e-9 else np.inf
 
-    @cached_property
+    @cached
     def _matches(self) -> Ints:
         there = self.scores > 0 if self._sparse else ~np.isnan(self.scores)
         return np.flatnonzero(there & self._eligible)
@@ -52,39 +58,57 @@ class Arm:
         """Return the best ``depth`` eligible rows that match, in no order; ``top`` where that is more."""
         return self.top if depth <= DEPTH else best_rows(self.scores, self._matches, depth)
 
-    def z(self, rows: Ints) -> Array:
-        """Return the z-scores of rows, of any shape; a row of -1 (none) has 0."""
-        return np.where(rows >= 0, self._normal(self.scores.take(rows, mode="wrap")), 0.0)
+    @property
+    def scale(self) -> tuple[float, float, float]:
+        """The least score of ``top``, the mean, and the deviation, infinite where all are alike."""
+        return self._least, self._mean, self._deviation
 
-    def session_z(self, sessions: Ints, sizes: Ints, rows: Ints) -> Array:
-        """Return, for each row, the mean z of the best three in its session, ``(len(rows),)``.
+    @property
+    def least(self) -> float:
+        """The z-score of the least of ``top``, and of whatever is below it."""
+        return (self._least - self._mean) / self._deviation
 
-        ``sessions`` ``(n,)`` and ``sizes`` ``(sessions,)`` say which rows belong together; rows of a session that
-        are not in ``top`` count as the least. A row without a session stands for itself.
-        """
-        floor = float(self._normal(np.full(1, self._least))[0])
-        best = np.full(len(sizes) + 1, floor)
-        codes, z = sessions[self.top], self.z(self.top)
-        order = np.lexsort((-z, codes))
-        order = order[np.searchsorted(codes[order], 0) :]  # without rows of no session
-        if len(order):
-            held, z = codes[order], np.append(z[order], (floor,) * SESSION_TOP)
-            starts = np.append(0, np.flatnonzero(held[1:] != held[:-1]) + 1)
-            codes, held = held[starts], np.append(held, (-1,) * SESSION_TOP)
-            size = np.minimum(sizes[codes], SESSION_TOP)
-            total = z[starts]
-            for place in range(1, SESSION_TOP):
-                same = held[starts + place] == codes
-                total += np.where(same, z[starts + place], floor * (size > place))
-            best[codes] = total / size
-        own = sessions[rows]
-        return np.where(own >= 0, best[own], self.z(rows))
+    @property
+    def top_z(self) -> npt.NDArray[np.floating]:
+        """The z-scores of ``top``."""
+        return (self.scores.take(self.top) - self._mean) / self._deviation
 
-    def _normal(self, scores: npt.NDArray[np.floating]) -> Array:
-        if self._deviation < 1e-9:
-            return np.zeros(scores.shape)
-        normal: Array = (np.fmax(scores, self._least) - self._mean) / self._deviation  # fmax takes nan for the least
-        return normal
+
+def z_scores(arms: Sequence[Arm], rows: Ints) -> Array:
+    """Return the z-scores of rows by each arm, ``(len(arms), *rows.shape)``; a row of -1 (none) has 0."""
+    scores = np.array([arm.scores.take(rows, mode="wrap") for arm in arms])
+    scales = np.array([arm.scale for arm in arms], scores.dtype)
+    least, mean, deviation = scales.T.reshape(3, -1, *(1 for _ in rows.shape))
+    z: Array = (np.fmax(scores, least) - mean) / deviation  # fmax takes nan for the least
+    z[:, rows < 0] = 0.0
+    return z
+
+
+def session_z(arms: Sequence[Arm], sessions: Ints, sizes: Ints, rows: Ints, alone: Array) -> Array:
+    """Return, for each row, the mean z of the best three in its session by each arm, ``(len(arms), len(rows))``.
+
+    ``sessions`` ``(n,)`` and ``sizes`` ``(sessions,)`` say which rows belong together; rows of a session that are not
+    in ``top`` count as the least. A row without a session stands for itself: ``alone`` are the z-scores of ``rows``.
+    """
+    count = 1 + len(sizes)  # of each arm: the first place is for rows without a session
+    best = np.repeat([arm.least for arm in arms], count)
+    counted = np.minimum(np.tile(np.append(1, sizes), len(arms)), SESSION_TOP)
+    codes = np.concatenate([sessions.take(arm.top) + (n * count + 1) for n, arm in enumerate(arms)])
+    z = np.concatenate([arm.top_z for arm in arms])
+    order = np.lexsort((-z, codes))
+    codes, z = codes[order], z[order]
+    starts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    starts = np.append(0, starts) if len(codes) else starts
+    ends = np.append(starts[1:], len(codes))
+    codes = codes[starts]
+    floor, size = best[codes], counted[codes]
+    total = z[starts].astype(np.float64)
+    for place in range(1, SESSION_TOP):
+        there = starts + place
+        total += np.where(there < ends, z.take(there, mode="clip"), floor * (size > place))
+    best[codes] = total / size
+    own = sessions[rows]
+    return np.where(own >= 0, best.reshape(len(arms), count)[:, own + 1], alone)
 
 
 def best_rows(scores: npt.NDArray[np.floating], rows: Ints, depth: int) -> Ints:

@@ -17,6 +17,11 @@ def is_meant(record: Record, where: Where) -> bool:
     return may_be_served(record, where)
 
 
+def is_searched(record: Record) -> bool:
+    """Return whether a search may find a record: not an item of a store that was told to leave it unindexed."""
+    return record.kind != "item" or record.metadata.get("indexed") is not False
+
+
 def may_be_served(record: Record, where: Where) -> bool:
     """Return whether a record has neither expired nor been excluded, by id or by session."""
     if where.now is not None and expired(record, where.now):

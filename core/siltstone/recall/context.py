@@ -15,7 +15,7 @@ from typing import Final
 
 from ..errors import InvalidInputError
 from ..protocols import TokenCounter
-from ..records import TURN_PREFIX, Context, Hit, Message, Record, Section, message_id
+from ..records import TURN_PREFIX, WRONG, Context, Hit, Message, Record, Section, message_id
 from ..settings import Headings, Settings
 from ..text.exchanges import cost_of_calls
 from ..text.guard import neutral
@@ -52,7 +52,8 @@ def build_context(
     ``hits``       results of a search, the best first; in the text they stand in order of time
     ``recent``     turns of the running session, oldest first; the newest exchanges that fit are kept
     ``earlier``    how many messages the running session holds before those: they are counted as omitted
-    ``exclude_ids``   records and messages that are left out, a turn by its message's id too
+    ``exclude_ids``   records and messages that are left out, a turn by its message's id too; so is what a person has
+                   marked as ``wrong``, and counted as omitted
     ``headings``   the words around the entries; ``None`` takes those of the settings, or else English or Chinese, as
                    the conversation is
 
@@ -71,14 +72,16 @@ def build_context(
     packing = Packing(counter, max_tokens, words)
     worthy = [hit for hit in hits if hit.score >= hits[0].score - SCORE_GAP]
     packing.omitted["score"] = len(hits) - len(worthy)
+    offered = (*profile, *summaries, *(hit.record for hit in worthy))
+    packing.omitted["wrong"] = len({record.id for record in offered if WRONG in record.flags})
 
-    packing.offer("profile", [listed(record, words) for record in profile])
-    packing.offer("summary", [listed(record, words) for record in summaries])
+    packing.offer("profile", [listed(record, words) for record in profile if WRONG not in record.flags])
+    packing.offer("summary", [listed(record, words) for record in summaries if WRONG not in record.flags])
     packing.offer("recent", exchanges(recent, words))
     packing.fill("profile", settings.profile_share)
     packing.fill("summary", settings.summary_share)
     packing.fill("recent", settings.recent_share)
-    packing.offer("recalled", [recalled(hit, words) for hit in worthy])
+    packing.offer("recalled", [recalled(hit, words) for hit in worthy if WRONG not in hit.record.flags])
     packing.fill("recalled")
     packing.fill("recent")
     packing.drop_repeats()

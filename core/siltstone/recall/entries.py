@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..records import TURN_PREFIX, Hit, Message, Record
 from ..settings import Headings
 from ..text.exchanges import groups
-from ..text.guard import neutral
+from ..text.guard import label, neutral
 from ..text.keys import date_words, text_hash
 
 Mark = tuple[str, int]
@@ -107,4 +107,4 @@ def _day(record: Record, words: Headings) -> str:
 
 
 def _speaker(role: str | None, name: str | None, words: Headings) -> str:
-    return neutral(name or {"user": words.user, "assistant": words.assistant}.get(role or "", role or ""))
+    return neutral(label(name or "") or {"user": words.user, "assistant": words.assistant}.get(role or "", role or ""))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from ..errors import InvalidInputError
 from ..protocols import TokenCounter
 from ..settings import Headings
 from ..text.exchanges import cost_of_calls
@@ -15,6 +16,23 @@ from .entries import Entry
 
 SECTIONS: Final = ("profile", "summary", "recalled", "recent")
 _LEAST: Final = 4  # tokens: with less room than this, no further entry is looked at
+
+
+def check_budget(tokens: Any, name: str = "max_tokens") -> None:
+    """Raise ``InvalidInputError`` for what is no budget; ``name`` is what the caller calls it."""
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise InvalidInputError(f"{name} must be a positive number of tokens, not {tokens!r}")
+
+
+def check_sections(sections: Any) -> tuple[str, ...]:
+    """Return the names of sections; raises ``InvalidInputError`` for others, and for a text instead of a list."""
+    if isinstance(sections, str) or not isinstance(sections, Iterable):
+        raise InvalidInputError(f"sections is a list of {', '.join(SECTIONS)}, e.g. ['recalled'], not {sections!r}")
+    names = tuple(sections)
+    for name in names:
+        if name not in SECTIONS:
+            raise InvalidInputError(f"section {name!r} is not one of {', '.join(SECTIONS)}")
+    return names
 
 
 class Packing:

@@ -15,7 +15,7 @@ from ..records import KINDS, ROLES, micros
 from ..settings import HALF_LIFE_DAYS
 from ..text.periods import Period, past_times
 from ..text.traits import ASKS_LAST, NAMES, SPEAKS_OF_TIME
-from .arm import Arm
+from .arm import Arm, session_z, z_scores
 from .lexical import Lexical
 from .question import Question, named
 from .weights import CONTENDERS
@@ -45,9 +45,8 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
         sizes = np.bincount(sessions[sessions >= 0])
     before, after = candidates.previous[rows], candidates.following[rows]
     before2 = np.where(before >= 0, candidates.previous[before], -1)
-    turns = turn.z(np.stack([rows, before, after]))
-    windows = window.z(np.stack([rows, before]))
-    denses = dense.z(np.stack([rows, before, before2, after]))
+    turns, windows, denses = z_scores((turn, window, dense), np.array([rows, before, before2, after]))
+    of_session = session_z((window, dense), sessions, sizes, rows, np.array([windows[0], denses[0]]))
     raw, mass = arms.lexical.window[rows].astype(np.float64), arms.lexical.mass or 1.0
     few = _few(candidates) * (question.role != "assistant")  # an answer shares few words with it
     return {
@@ -62,15 +61,18 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
         "before.window": windows[1],
         "before.dense": denses[1],
         "before2.dense": denses[2],
-        "after.turn": turns[2],
+        "after.turn": turns[3],
         "after.dense": denses[3],
-        "session.lexical": window.session_z(sessions, sizes, rows),
-        "session.dense": dense.session_z(sessions, sizes, rows),
+        "session.lexical": of_session[0],
+        "session.dense": of_session[1],
     }
 
 
-def form(candidates: Candidates, question: Question, arms: Arms, rows: Ints) -> dict[str, Array]:
-    """Return how the rows are said: by whom, as a question or its answer, with times and names in them."""
+def form(candidates: Candidates, question: Question, before_turn: Array, rows: Ints) -> dict[str, Array]:
+    """Return how the rows are said: by whom, as a question or its answer, with times and names in them.
+
+    ``before_turn``: what the words of the turns before them tell, as ``evidence`` has it.
+    """
     bits = candidates.traits if candidates.traits is not None else np.zeros(len(candidates.keys), np.int64)
     before = candidates.previous[rows]
     answers = (before >= 0) & (bits[before] & ASKS_LAST > 0)
@@ -78,7 +80,7 @@ def form(candidates: Candidates, question: Question, arms: Arms, rows: Ints) -> 
     names = (bits[rows] & NAMES > 0).astype(np.float64)
     return {
         "who": who(candidates, question, rows),
-        "answers": answers * arms.turn.z(before),
+        "answers": answers * before_turn,
         "asks": candidates.question[rows].astype(np.float64),
         "time.words": timed * (1 - _few(candidates)),
         "time.asked": timed * question.asks_when,
@@ -109,10 +111,10 @@ def who(candidates: Candidates, question: Question, rows: Ints) -> Array:
 
     Speakers are named in the question; where none is, "you recommended" means the assistant and "I" the user.
     """
-    flags = np.array([*named(question.text, candidates.speakers), False])  # the last: no speaker
-    if flags.any():
+    flags = [*named(question.text, candidates.speakers), False]  # the last: no speaker
+    if any(flags):
         speaker = candidates.speaker[rows]
-        return np.where(speaker >= 0, np.where(flags[speaker], 1.0, -1.0), 0.0)
+        return np.where(speaker >= 0, np.where(np.array(flags)[speaker], 1.0, -1.0), 0.0)
     if question.role is None:
         return np.zeros(len(rows))
     role = candidates.role[rows]
@@ -142,6 +144,8 @@ def closeness(candidates: Candidates, periods: Sequence[Period], rows: Ints) -> 
     the month after. Longer periods tell less: .3 within a year.
     """
     best = np.zeros(len(rows))
+    if not periods:
+        return best
     for times in (candidates.said_at[rows], candidates.occurred_at[rows]):
         for period in periods:
             start, end = _bounds(period)

@@ -44,7 +44,7 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
     rows, parts = score_parts(candidates, question, now, depth=depth)
     chosen = (PASSAGE if question.passage else FITTED) | BY_HAND
     names = [name for name in chosen if name in parts]
-    table = np.stack([parts[name] for name in names]) * np.array([chosen[name] for name in names])[:, None]
+    table = np.array([parts[name] for name in names]) * np.array([chosen[name] for name in names])[:, None]
     scores: Array = table.sum(axis=0)
     recent = chosen["recent"] * recency(candidates, question, scores, rows)
     scores += recent
@@ -62,11 +62,9 @@ def score_parts(
     lexical = bm25(candidates, _term_weights(question, name_terms(candidates.speakers)))
     arms = _arms(candidates, lexical)
     rows = _pooled(arms, depth)
-    return rows, {
-        **evidence(candidates, question, arms, rows),
-        **form(candidates, question, arms, rows),
-        **standing(candidates, question, now, rows),
-    }
+    found = evidence(candidates, question, arms, rows)
+    said = form(candidates, question, found["before.turn"], rows)
+    return rows, found | said | standing(candidates, question, now, rows)
 
 
 def _arms(candidates: Candidates, lexical: Lexical) -> Arms:
@@ -105,19 +103,16 @@ def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
 def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[int, tuple[int, ...]]]:
     """Return which of the rows stay, as indices, when of each text by one speaker only the newest that holds does."""
     said_by = candidates.speaker[rows] * len(ROLES) + candidates.role[rows]
-    texts = candidates.text_hash[rows] + said_by
-    if len(set(texts.tolist())) == len(rows):
+    texts = (candidates.text_hash[rows] + said_by).tolist()
+    if len(set(texts)) == len(rows):
         return np.arange(len(rows)), {}
-    _, group, size = np.unique(texts, return_inverse=True, return_counts=True)
     occurred, until = candidates.occurred_at[rows], candidates.valid_until[rows]
     time = np.where(occurred == UNKNOWN, candidates.said_at[rows], occurred)
     holds = (until == UNKNOWN) | (until > now)
-    stays = np.ones(len(rows), bool)
+    newest = {texts[at]: at for at in np.lexsort((candidates.keys[rows], time, holds)).tolist()}  # the last is kept
     twins: dict[int, tuple[int, ...]] = {}
-    for code in np.flatnonzero(size > 1):
-        members = np.flatnonzero(group == code)
-        newest = members[np.lexsort((candidates.keys[rows[members]], time[members], holds[members]))[-1]]
-        stays[members] = False
-        stays[newest] = True
-        twins[int(rows[newest])] = tuple(int(row) for row in rows[members] if row != rows[newest])
-    return np.flatnonzero(stays), twins
+    for at, row in enumerate(rows.tolist()):
+        if (stays := newest[texts[at]]) != at:
+            kept = int(rows[stays])
+            twins[kept] = (*twins.get(kept, ()), row)
+    return np.sort(list(newest.values())), twins

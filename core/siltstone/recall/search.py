@@ -13,6 +13,7 @@ from ..protocols import Candidates, Fingerprint, Floats, Query, Reranker, Store,
 from ..records import Hit
 from ..text.periods import past_times
 from .arm import DEPTH
+from .conditions import is_searched
 from .occasions import TELLING, times_of
 from .question import read_question
 from .rank import Ranking, rank
@@ -58,7 +59,7 @@ def search(
     ``reranker``   orders the best ``RERANKED`` anew, interpolated with the first stage
 
     Records of the same words are one hit; ``why`` names the others (``same_text:<id>``). Raises
-    ``InvalidInputError`` for an empty query; failures of the embedder or reranker are raised as they are.
+    ``InvalidInputError`` for an empty query; failures of the reranker are raised as they are.
     """
     if not query.strip():
         raise InvalidInputError("the query is empty: pass a question or a few words to search for")
@@ -104,7 +105,7 @@ def _fed_back(store: Store, user_id: str, found: Candidates, ranking: Ranking, v
 
 
 def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wanted: int) -> list[Hit]:
-    """Return the first hits of a ranking; a record that has gone since makes room for the next."""
+    """Return the first hits of a ranking; a record that has gone since, or is not searched, makes room for the next."""
     hits: list[Hit] = []
     start = 0
     while len(hits) < wanted and start < len(ranking.rows):
@@ -115,7 +116,7 @@ def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wa
         records = dict(zip(rows + twins, store.resolve(user_id, keys), strict=True))
         whys = _whys(ranking, chosen)
         for row, key, score, why in zip(rows, keys, ranking.scores[chosen].tolist(), whys, strict=False):
-            if (record := records[row]) is not None:
+            if (record := records[row]) is not None and is_searched(record):
                 same = [records[twin] for twin in ranking.twins.get(row, ())]
                 why.update({f"same_text:{other.id}": 1.0 for other in same if other is not None})
                 hits.append(Hit(record, score, why, row=key))
@@ -125,7 +126,7 @@ def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wa
 
 def _whys(ranking: Ranking, chosen: slice) -> list[dict[str, float]]:
     """Return the parts of some scores by name, without those that are 0."""
-    table = np.stack([part[chosen] for part in ranking.parts.values()], axis=1).round(4).tolist()
+    table = np.array([part[chosen] for part in ranking.parts.values()]).T.round(4).tolist()
     names = tuple(ranking.parts)
     return [{name: value for name, value in zip(names, values, strict=True) if value} for values in table]
 

@@ -1,8 +1,8 @@
 """What of a user's files is dead weight: decided here, taken out by ``rewriting``.
 
 Dead are versions that no history shows, notes that have been read, and removals that are finished, except for the
-hashes of what is refused: these are joined into one frame per segment. The last frame of a segment always stays: it
-keeps numbers from being given twice.
+hashes of what is refused, which are joined into one frame per segment, and for word that what another segment tells of
+has been carried out. The last frame of a segment always stays: it keeps numbers from being given twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import orjson
 
 from .files import notes
 from .files.frames import Frame
-from .files.notes import Embedded, Finished, Removal
+from .files.notes import Embedded, Finished, Meant, Removal
 
 _LEAST: Final = 1 << 20
 """Dead bytes for which a segment is not yet written anew."""
@@ -33,6 +33,8 @@ def revised(frames: Iterable[Frame], items: Set[int], outdated: Set[int]) -> dic
     """
     changes: dict[int, bytes | None] = dict.fromkeys(outdated)
     removals: list[int] = []
+    meant: set[int] = set()
+    carried_out: dict[int, int] = {}
     refused: dict[str, None] = {}
     finished: dict[int, int] = {}
     last = 0
@@ -44,14 +46,20 @@ def revised(frames: Iterable[Frame], items: Set[int], outdated: Set[int]) -> dic
         if isinstance(note, Removal):
             removals.append(last)
             refused.update(dict.fromkeys(note.hashes))
+            if note.meant is not None:
+                carried_out[last] = note.meant
         elif isinstance(note, Finished):
             finished[last] = note.removal
-        elif isinstance(note, Embedded):
+        elif isinstance(note, Meant | Embedded):
             changes[last] = None
+            if isinstance(note, Meant):
+                meant.add(last)
     changes |= {number: None for number, removal in finished.items() if removal in removals}
     changes |= dict.fromkeys(removals)
+    elsewhere = {number: told for number, told in carried_out.items() if told not in meant}
+    changes |= {number: notes.pack(Removal(meant=told)) for number, told in elsewhere.items()}
     if refused:
-        changes[removals[-1]] = notes.pack(Removal(hashes=list(refused)))
+        changes[removals[-1]] = notes.pack(Removal(hashes=list(refused), meant=elsewhere.get(removals[-1])))
     if changes.get(last, b"") is None:
         del changes[last]
     return changes

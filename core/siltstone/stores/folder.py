@@ -35,12 +35,14 @@ from ..errors import (
     ConfigurationError,
     SiltstoneError,
 )
-from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, StoreStats
-from ..records import Record
-from .encryption.cipher import Keys
+from ..protocols import Commit, Fingerprint, Floats, Progress, Put, Refusal, StoreStats
+from ..records import ForgetReport, Record
+from .aftermath import DONE, telling
+from .encryption.cipher import NO_KEYS, Keys
 from .erasure import erasure
-from .files import auditfile, disk, layout, mounts, removed, storefile, usagefile
+from .files import auditfile, disk, layout, mounts, pagefile, removed, storefile
 from .files.auditfile import Deed
+from .files.hashedids import hashed_id
 from .files.headers import misplaced
 from .files.lock import LOCK_TIMEOUT, FileLock
 from .files.segments import Vanished
@@ -48,6 +50,7 @@ from .files.storefile import FORMAT, StoreFile
 from .files.vectorfile import drop_older
 from .maintenance import manifest, quarantine, restored
 from .migrations.run import migrate
+from .moving import half_done
 from .prepare import prepare
 from .reading import same_space, stats_of
 from .rules import Rules
@@ -69,6 +72,7 @@ class FolderStore(Users):
     ``history``       how many earlier versions of an item are kept; what is behind them goes when it is much
     ``key``           32 bytes, or a passphrase: the store is encrypted, or is to be if it is made now
     ``keys``          what the key opens, where another folder holds it
+    ``secret``        that of the store which is moved here: it is made with it, and opens half done
 
     Raises ``NotFoundError`` where there is no store and none is to be made, ``ConfigurationError`` for a file, for
     a folder that holds something else or another store's ``KEYS``, for a key of a plain store, or for what is no key,
@@ -88,6 +92,7 @@ class FolderStore(Users):
         history: int = HISTORY,
         key: bytes | str | None = None,
         keys: Keys | None = None,
+        secret: bytes | None = None,
     ) -> None:
         if durability not in ("fsync", "os"):
             raise ConfigurationError(f"durability is 'fsync' or 'os', not {durability!r}")
@@ -99,15 +104,18 @@ class FolderStore(Users):
             mounts.check(root)
             manifest.check_place(root)
         if keys is None:
-            keys = prepare(root, key, create=create and not read_only, timeout=lock_timeout)
+            keys = prepare(root, key, create=create and not read_only, timeout=lock_timeout, secret=secret)
         super().__init__(Rules(root, durability == "fsync", not read_only, lock_timeout, segment_size, history, keys))
         self._trash = os.path.join(self._root, layout.TRASH)
         self._left: list[SiltstoneError] = []
         self._delayed: dict[str, str] = {}
         if restored.is_pending(self._root):
             self._end_restore()
-        before = storefile.document(self._root)["format"]
-        migrate(self._root, writable=not read_only, lock_timeout=lock_timeout)
+        document = storefile.document(self._root)
+        before = document["format"]
+        if "moving" in document and secret is None:
+            raise half_done(self._location)
+        migrate(self._root, writable=not read_only, lock_timeout=lock_timeout, keys=self._keys)
         self._settled()  # raises what is wrong with it
         if not read_only:
             if before != FORMAT:
@@ -129,19 +137,26 @@ class FolderStore(Users):
         puts: Sequence[Put],
         *,
         expect: Mapping[str, int] | None = None,
+        sizes: Mapping[str, int] | None = None,
         space: Fingerprint | None = None,
+        remove: Sequence[str] = (),
     ) -> Commit:
-        """Write all items or none; on disk when it returns."""
+        """Write all items or none, and take others out with them; on disk when it returns."""
         self._may_write()
-        if not puts:
+        if not puts and not remove:
             return Commit(self.revision(user_id))
 
         def commit(user: UserStore, store: StoreFile) -> Commit:
             if any(put.vector is not None for put in puts):
                 same_space(store.fingerprint, space)
-            return user.commit(puts, expect, store.space, store.fingerprint.dim if store.fingerprint else None)
+            dim = store.fingerprint.dim if store.fingerprint else None
+            return user.commit(puts, expect, store.space, dim, sizes=sizes, remove=remove)
 
-        return self._writing(user_id, commit)
+        committed = self._writing(user_id, commit)
+        if remove:
+            with telling(DONE):
+                restored.sweep(self._root)
+        return committed
 
     def remove(
         self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
@@ -166,10 +181,7 @@ class FolderStore(Users):
                 secret = self._settled().user_key(user_id)
                 homeless = Refusals(secret).hashes(transcripts)  # a full disk: its own words make room
         moved = self._remove_user(user_id, homeless) if everything else None
-        restored.sweep(self._root)
-        self._empty_trash({} if moved is None else {moved: user_id})
-        if self._delayed:
-            self._finish_removals()
+        self._clear_up({} if moved is None else {moved: user_id})
         if everything and self._settled() is not store and self._exists(user_id):  # a restore brought them back
             return self.remove(user_id, ids, transcripts=transcripts, everything=True)
         if everything and self._left:
@@ -178,6 +190,30 @@ class FolderStore(Users):
                 f"({self._left[0]}): the next forget() or open of the store deletes them, once the disk lets it"
             ) from self._left[0]
         return self.revision(user_id)
+
+    def forget(self, user_id: str, ids: Sequence[str], *, named: bool = True) -> ForgetReport:
+        """Remove items for good by id, with what rests on them.
+
+        They are hidden at once: on disk, and for every process, in O(items). What rests on them is hidden when it has
+        been found. All of it is taken out then, as by ``remove``. A killed process leaves the rest to the next opening
+        for writing, which comes to an end with it first; a store that is opened with ``read_only`` before that finds
+        and hides what rests on them for itself.
+        """
+        self._settled()
+        self._may_write()
+        report = ForgetReport()
+        if self._exists(user_id):  # even where nothing is meant: it may be in what cannot be read
+            report = self._writing(user_id, lambda user, store: user.forget(ids, store.space, named=named))
+        self._clear_up({})
+        return report
+
+    def _clear_up(self, moved: Mapping[str, str]) -> None:
+        """Delete what waits for it; ``moved`` tells whose some folders in the trash are."""
+        with telling(DONE):
+            restored.sweep(self._root)
+            self._empty_trash(moved)
+            if self._delayed:
+                self._finish_removals()
 
     def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:
         """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
@@ -189,6 +225,12 @@ class FolderStore(Users):
         self._may_write()
         return self._writing(user_id, lambda user, store: user.remove(ids, (), store.space, hashes=hashes))
 
+    def named(self, user_id: str, hashed: Set[str]) -> dict[str, str]:
+        """Return the ids of a user's items that some hashes in the audit stand for, by hash. O(items)."""
+        key = self._settled().user_key(user_id)
+        ids = (versions[-1].id for versions in self.items(user_id)) if hashed else ()
+        return {name: id for id in ids if (name := hashed_id(key, id)) in hashed}
+
     def refusing(self, user_id: str) -> set[str]:
         """Return the hashes of all that a user's store refuses."""
         return set(self._table(user_id).refused)
@@ -198,10 +240,14 @@ class FolderStore(Users):
 
         ``still``: which of some ids that copy has, all the same: of two messages that say the same, one was forgotten.
         """
-        refusals = Refusals(self._settled().user_key(user_id))
-        ids = [put.id for put in self._as_copied(user_id) if refusals.refuses(set(hashes), put, new=True)]
+        ids = self.matching(user_id, hashes)
         there = still(ids) if ids else set()
         return self.remove_again(user_id, [id for id in ids if id not in there], hashes)
+
+    def matching(self, user_id: str, hashes: Set[str]) -> list[str]:
+        """Return the ids of a user's items that some hashes of what is refused stand for. O(items)."""
+        refusals = Refusals(self._settled().user_key(user_id))
+        return [put.id for put in self._as_copied(user_id) if refusals.refuses(hashes, put, new=True)]
 
     def _as_copied(self, user_id: str) -> Iterator[Put]:
         for *_, newest in self.items(user_id):
@@ -252,25 +298,47 @@ class FolderStore(Users):
 
     def usage(self) -> Mapping[str, Any]:
         """Return what language models were used for, as it was noted last."""
-        return usagefile.read(self._root)
+        return pagefile.usage(self._root)
 
     def turn_usage(self, turn: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
         """Note what ``turn`` makes of what was noted last; no other process comes between."""
+        self._turn_page(pagefile.USAGE, pagefile.usage, turn)
+
+    def owed(self) -> Mapping[str, str]:
+        """Return whose copies of recent turns elsewhere are still to be removed."""
+        return pagefile.owed(self._root)
+
+    def turn_owed(self, turn: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Note what ``turn`` makes of what was noted last; no other process comes between."""
+        self._turn_page(pagefile.OWED, pagefile.owed, turn)
+
+    def _turn_page(
+        self,
+        name: str,
+        read: Callable[[str], Mapping[str, Any]],
+        turn: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    ) -> None:
         self._may_write()
         with FileLock(os.path.join(self._root, "LOCK")).held(self._rules.lock_timeout):
-            before = usagefile.read(self._root)
+            before = read(self._root)
             if (page := turn(before)) != before:
-                usagefile.write(self._root, page)
+                pagefile.write(self._root, name, page)
 
-    def compact(self, user_id: str | None = None) -> int:
+    @property
+    def encrypted(self) -> bool:
+        """Whether what it keeps is encrypted."""
+        return self._keys is not NO_KEYS
+
+    def compact(self, user_id: str | None = None, *, progress: Progress | None = None) -> int:
         """Take all dead weight out of a user's files, or of everybody's; return the bytes given back.
 
         Dead are versions behind the history, their vectors, and notes of what is finished. The store does this by
-        itself where it is much; others read and write meanwhile.
+        itself where it is much; others read and write meanwhile. ``progress(done, total)`` counts users.
         """
         self._may_write()
         before = after = 0
-        for name in [user_id] if user_id is not None else list(self.users()):
+        names = [user_id] if user_id is not None else list(self.users())
+        for done, name in enumerate(names, 1):
             if self._exists(name):
                 before += sum(self.stats(name).bytes.values())
                 try:
@@ -279,6 +347,8 @@ class FolderStore(Users):
                 except (Vanished, FileNotFoundError):  # removed meanwhile
                     self._drop(name)
                 after += sum(self.stats(name).bytes.values())
+            if progress is not None:
+                progress(done, len(names))
         return max(0, before - after)
 
     def stats(self, user_id: str) -> StoreStats:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from typing import Final
@@ -13,16 +14,19 @@ from typing import Final
 import numpy as np
 import orjson
 
-from ..protocols import Stored
+from ..records import message_id, unique
 from ..text import tokenize
+from . import cascade
+from .decoded import Reader
 from .files import cache, disk, layout, notes
 from .files.codec import decode
 from .files.frames import Frame
 from .files.lock import FileLock
 from .files.log import Log
-from .files.notes import Embedded, Finished, Note, Removal
+from .files.notes import Embedded, Finished, Meant, Note, Removal
 from .files.segments import Vanished
 from .files.vectorfile import VectorFile, VectorRows, drop_older, listed
+from .reading import AsBefore
 from .rules import Rules
 from .table import snapshot
 from .table.plan import Refusals
@@ -35,10 +39,19 @@ _AT_ONCE: Final = 4_096
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A removal whose words are still in files: its note, and the segments to rewrite."""
+    """A removal whose words are still in files, or that lacks its line: its note, and the segments to rewrite."""
 
     note: Removal
     segments: set[int]
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A removal of which it is not known yet what goes along: its note, where that lies, and the rows that it hid."""
+
+    note: Meant
+    segment: int
+    rows: list[int]
 
 
 class Following(ABC):
@@ -53,8 +66,8 @@ class Following(ABC):
         left: Callable[[], set[str]],
         restoring: Callable[[], bool],
     ) -> None:
-        """``key`` hashes what is refused; ``left`` gives what is refused where no documents are: what removed
-        folders of the user refuse while they exist, and what the audit names.
+        """``key`` hashes what is refused, and ids in the audit; ``left`` gives what is refused where no documents are:
+        what removed folders of the user refuse while they exist, and what the audit names.
 
         ``restoring``: whether another store is taking the place of this one.
         """
@@ -62,7 +75,7 @@ class Following(ABC):
         self._marker = os.path.join(rules.root, layout.UNFINISHED, os.path.basename(folder))
         self._rules = rules
         self._cipher = rules.keys.cipher(folder)
-        self._refusals = Refusals(key)
+        self._key, self._refusals = key, Refusals(key)
         self._left, self._restoring = left, restoring
         self._lock = FileLock(os.path.join(folder, "LOCK"))
         self._turns = RLock()  # writers of this process
@@ -71,7 +84,8 @@ class Following(ABC):
         self._start()
 
     def _start(self) -> None:
-        """Know nothing yet. ``_space`` first: whoever sees the new table sees that it is empty."""
+        """Know nothing yet. ``_complete`` first: whoever sees the new table sees that it is empty."""
+        self._complete = False
         self._space = -1
         rules = self._rules
         log = Log(
@@ -83,9 +97,11 @@ class Following(ABC):
             cipher=self._cipher,
         )
         self._log = log  # the table knows the log, not the user: no cycle keeps files open
-        self.table = Table(self.user_id, _reader(log, self.user_id), self._step, history=rules.history)
+        self._reader = Reader(log, self.user_id, rules.decoded)
+        self.table = Table(self.user_id, self._reader, self._step, history=rules.history)
         self._vectors: VectorFile | None = None
         self._early: list[VectorRows] = []
+        self._unplanned: dict[int, Hidden] = {}
         self._unfinished: dict[int, Unfinished] = {}
         self._remarks: dict[str, str] = {}  # what the user is to know, the last of each cause
         self._not_before = 0.0  # when reads may clear up again
@@ -97,14 +113,18 @@ class Following(ABC):
     def current(self, space: int) -> Table:
         """Return the table with every acknowledged commit on it; ``space`` numbers the embedding space."""
         table = self.table
-        if space == self._space and (self._alone or not self._changed()):
+        if self._complete and space == self._space and (self._alone or not (self._owes() or self._changed())):
             return table
         with self._step:
-            if not self._alone or space != self._space:
+            if not (self._alone and self._complete) or space != self._space:
                 self._catch_up(space)
-            if (self._log.torn or self._unfinished) and time.monotonic() >= self._not_before:
+            if self._owes() or ((self._log.torn or self._unfinished) and time.monotonic() >= self._not_before):
                 self.mend(space)
         return self.table
+
+    def _owes(self) -> bool:
+        """Return whether a forget broke off before it had hidden what rests on what it forgot, and may go on now."""
+        return bool(self._unplanned) and self._rules.writable and time.monotonic() >= self._not_before
 
     def _changed(self) -> bool:
         try:
@@ -115,7 +135,7 @@ class Following(ABC):
     def _catch_up(self, space: int) -> None:
         """Read what others wrote; raises ``Vanished`` when the user was removed."""
         try:
-            if self._log.changed() or space != self._space:
+            if self._log.changed() or space != self._space or not self._complete:
                 self._read_on(space)
         except Vanished:
             self._start_again()  # the log was cut, or another one lies here
@@ -135,6 +155,7 @@ class Following(ABC):
 
     def _start_again(self) -> None:
         fresh_segment = self._log.fresh_segment
+        self._reader.leave()
         self._start()
         self._log.fresh_segment = fresh_segment
 
@@ -145,11 +166,15 @@ class Following(ABC):
             for segment, places in news.moved.items():
                 self._rewrites += bool(places)
                 self.table.relocate(segment, places)
+                self._drop_carried_out(segment, {number for number, _ in places})
             self._apply(news.frames)
         if space != self._space:
             self._use(space)
         self._attach_news()
         self._publish()
+        if self._unplanned and not self._rules.writable:
+            self._hide_along()
+        self._complete = True
 
     def _restore(self, space: int) -> None:
         """Begin with what the cache knows, if it fits the log."""
@@ -184,6 +209,20 @@ class Following(ABC):
                 return False
         return True
 
+    def _condense(self) -> None:
+        """Let a table without rows of which nothing is left take the place of this one, whose readers go on with it.
+
+        Nobody may be writing, and all of the log has been read. O(rows).
+        """
+        with self._step:
+            fresh = Table(self.user_id, self._reader, self._step, history=self._rules.history)
+            fresh.gather = self.table.gather
+            snapshot.condense(self.table, fresh)
+            fresh.index_vectors()
+            fresh.publish(self.table.view.token)
+            self.table.successor, self.table = fresh, fresh
+            self._rewrites += 1
+
     def _use(self, space: int) -> None:
         """Turn to the vectors of an embedding space."""
         self.table.drop_vectors()
@@ -210,7 +249,9 @@ class Following(ABC):
             self._enter(items)
             items = []
             note = notes.unpack(document)
-            if isinstance(note, Removal):
+            if isinstance(note, Meant):
+                self._set_apart(found.number, place, note)
+            elif isinstance(note, Removal):
                 self._hide(found.number, note)
             elif isinstance(note, Finished):
                 self._unfinished.pop(note.removal, None)
@@ -225,18 +266,51 @@ class Following(ABC):
         """Count a note as dead weight, which it is once read and finished; the hashes in it stay."""
         if isinstance(note, Removal):
             self._log.waste(place, keep=sum(len(hashed) + 3 for hashed in note.hashes))
-        elif isinstance(note, Finished | Embedded):
+        elif isinstance(note, Meant | Finished | Embedded):
             self._log.waste(place)
 
+    def _set_apart(self, number: int, place: int, note: Meant) -> None:
+        """Hide what is meant to go; its documents stay until it is known what goes along."""
+        self._rewrites += 1
+        self._unplanned[number] = Hidden(note, place >> 32, self.table.hide(note.numbers))
+
+    def _drop_carried_out(self, segment: int, numbers: Set[int]) -> None:
+        """Forget of the notes that lay in a rewritten segment: one is taken out only when it has been carried out."""
+        for number, hidden in list(self._unplanned.items()):
+            if hidden.segment == segment and number not in numbers:
+                del self._unplanned[number]
+
+    def _goes(self, meant: Meant, hidden: Sequence[int]) -> tuple[cascade.Going, dict[str, int]]:
+        """Return what goes with what is meant, and the rows of it by id; ``hidden`` are those that are hidden before.
+
+        Whatever was to be looked at and does not check is not among them.
+        """
+        before = AsBefore(self.table.with_alive(hidden))
+        going = cascade.plan(before, self.user_id, meant.ids, named=meant.named)
+        ids = unique([*map(message_id, meant.ids), *going.items])
+        return going, before.rows_of(ids)
+
+    def _hide_along(self) -> None:
+        """Hide what goes with what is hidden, where we may not remove it."""
+        for hidden in self._unplanned.values():
+            _, rows = self._goes(hidden.note, hidden.rows)
+            self.table.hide(self.table.numbers_of(rows.values()))
+        self._publish()
+
     def _hide(self, number: int, note: Removal) -> None:
+        if note.meant is not None:
+            self._unplanned.pop(note.meant, None)
         removed = note.numbers
         places = self.table.rows["place"]
         segments = {int(places[row]) >> 32 for row in self.table.rows_of(removed) if row >= 0 and places[row] >= 0}
         self._rewrites += 1
         self.table.remove(removed)
+        self._reader.drop(removed)
         self.table.refused.update(note.hashes)
         if removed:  # what is unreadable may hold the words too
-            self._unfinished[number] = Unfinished(note, segments | self._log.damaged())
+            segments |= self._log.damaged()
+        if note.is_told:
+            self._unfinished[number] = Unfinished(note, segments)
 
     def _attach_news(self) -> None:
         self._find_vectors()
@@ -272,6 +346,19 @@ class Following(ABC):
             self._vectors.blank(np.concatenate(slots))
             self._early = []
 
+    @contextmanager
+    def _taking_up(self) -> Iterator[None]:
+        """Let the block bring the table up to date with what was just written.
+
+        It is on the disk by then: where the block fails, all is read from there again, so that no reader misses it.
+        """
+        with self._step:
+            try:
+                yield
+            except BaseException:
+                self._start_again()
+                raise
+
     def _publish(self) -> None:
         self.table.publish(f"{self._log.born}-{self._log.next_number:x}")
 
@@ -290,11 +377,3 @@ class Following(ABC):
     @abstractmethod
     def mend(self, space: int) -> None:
         """Clear up after a killed writer, unless another one is at work."""
-
-
-def _reader(log: Log, user_id: str) -> Callable[[int, int], Stored | None]:
-    def read(place: int, number: int) -> Stored | None:
-        document = log.load(place, number) if place >= 0 else None
-        return None if document is None else decode(orjson.loads(document), user_id, number)
-
-    return read

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 
-from ..errors import ConfigurationError, NotFoundError
+from ..errors import ConfigurationError
 from .encryption.cipher import Keys
 from .files import auditfile, disk, storefile
 from .files.lock import FileLock
 from .files.storefile import StoreFile
 
 
-def prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float) -> Keys:
-    """Make sure that ``root`` is a store, and return its keys."""
+def prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float, secret: bytes | None = None) -> Keys:
+    """Make sure that ``root`` is a store, and return its keys.
+
+    ``secret``: that of the store which is moved here, if it is made now.
+    """
     if disk.exists(root) and not disk.is_folder(root):
         raise ConfigurationError(f"{root} is a file: a store is a folder")
     if storefile.exists(root):
@@ -26,12 +29,13 @@ def prepare(root: str, key: bytes | str | None, *, create: bool, timeout: float)
     if occupied:
         raise ConfigurationError(f"{root} holds something that is no siltstone store; nothing was changed")
     if not create:
-        raise NotFoundError(f"there is no store in {root}")
+        raise storefile.absent(root)
     storefile.check_new(root, key)
     disk.make_folder(root)
     with FileLock(os.path.join(root, "LOCK")).held(timeout):
         if storefile.exists(root):
             return storefile.unlock(root, key, lock_timeout=timeout)
-        keys = storefile.create(root, StoreFile(secrets.token_bytes(16)), key, lock_timeout=timeout)
+        fresh = StoreFile(secret or secrets.token_bytes(16), moving=secret is not None)
+        keys = storefile.create(root, fresh, key, lock_timeout=timeout)
         auditfile.append(root, [], keys)
         return keys

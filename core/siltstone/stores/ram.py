@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import RLock
 from typing import Final
 from weakref import WeakSet
@@ -14,9 +15,10 @@ import orjson
 
 from ..index.vectors import Halves, Rows
 from ..protocols import Commit, Fingerprint, Floats, Put, Refusal, Stored, StoreStats
-from ..records import Record
+from ..records import ForgetReport, Record, message_id, unique
+from . import cascade
 from .files.codec import decode
-from .reading import ReadingStore, check_user_id, same_space, stats_of
+from .reading import AsBefore, ReadingStore, check_user_id, same_space, stats_of
 from .table.plan import Planned, Refusals, plan, refused_of
 from .table.table import HISTORY, Table
 
@@ -47,19 +49,29 @@ class RamStore(ReadingStore):
         puts: Sequence[Put],
         *,
         expect: Mapping[str, int] | None = None,
+        sizes: Mapping[str, int] | None = None,
         space: Fingerprint | None = None,
+        remove: Sequence[str] = (),
     ) -> Commit:
         """Write all items or none."""
         with self._lock:
             same_space(self._fingerprint, space)
-            user = self._users.get(user_id) or _User(user_id, self._history)
+            user = self._users.get(user_id) or _User(user_id, self._history, self._lock)
             planned = plan(
-                user.table, puts, expect, refusals=self._refusals, dim=self._dim(user), first=user.next_number
+                user.table,
+                puts,
+                expect,
+                refusals=self._refusals,
+                dim=self._dim(user),
+                first=user.next_number,
+                sizes=sizes,
             )
+            before = user.table.view.token
             if planned.items:
                 self._users[user_id] = user
-                user.write(planned.items)
-            return Commit(user.table.view.token, planned.skipped)
+            if planned.items or remove:
+                user.write(planned.items, remove)
+            return Commit(user.table.view.token, planned.skipped, before)
 
     def remove(
         self, user_id: str, ids: Sequence[str], *, transcripts: Sequence[Refusal] = (), everything: bool = False
@@ -68,7 +80,7 @@ class RamStore(ReadingStore):
         with self._lock:
             user = old = self._users.get(user_id)
             if everything or user is None:
-                user = _User(user_id, self._history)
+                user = _User(user_id, self._history, self._lock)
                 user.table.refused |= old.table.refused if old is not None else set()
                 self._users.pop(user_id, None)
             user.table.refused.update(self._refusals.hashes(transcripts))
@@ -76,6 +88,18 @@ class RamStore(ReadingStore):
             if user.table.refused or user_id in self._users:
                 self._users[user_id] = user
             return user.table.view.token
+
+    def forget(self, user_id: str, ids: Sequence[str], *, named: bool = True) -> ForgetReport:
+        """Remove items for good by id, with what rests on them: they are hidden at once, the rest when it is found."""
+        with self._lock:
+            user = self._users.get(user_id)
+            if user is None:
+                return ForgetReport()
+            before = AsBefore(user.table.with_alive(user.hide(ids)))
+            going = cascade.plan(before, user_id, ids, named=named)
+            user.table.refused.update(self._refusals.hashes(going.refusals))
+            user.take_out(before.rows_of(unique([*map(message_id, ids), *going.items])).values())
+            return going.report
 
     def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:
         """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
@@ -92,7 +116,7 @@ class RamStore(ReadingStore):
         """Attach vectors to records whose text is still the same; return how many were attached."""
         with self._lock:
             same_space(self._fingerprint, space)
-            user = self._users.get(user_id) or _User(user_id, self._history)
+            user = self._users.get(user_id) or _User(user_id, self._history, self._lock)
             rows, halves = self._matched(user.table, records, vectors, self._dim(user))
             user.attach(rows, halves)
             return len(rows)
@@ -131,7 +155,8 @@ class RamStore(ReadingStore):
 class _User:
     """One user's documents and vectors, and the table over them."""
 
-    def __init__(self, user_id: str, history: int) -> None:
+    def __init__(self, user_id: str, history: int, lock: AbstractContextManager[object]) -> None:
+        """``lock`` is held by whoever writes: a reader who misses a document waits for the end of the commit."""
         check_user_id(user_id)
         self.user_id = user_id
         self.next_number = 1
@@ -139,11 +164,18 @@ class _User:
         self._documents: list[bytes | None] = []
         self._vectors: Halves = np.empty((0, 0), np.float16)
         self._used = 0
-        self.table = Table(user_id, self._read, history=history)
+        self.table = Table(user_id, self._read, lock, history=history)
         self.table.gather = self._gather
 
-    def write(self, items: Sequence[Planned]) -> None:
-        """Keep the documents of a plan and enter them."""
+    def write(self, items: Sequence[Planned], remove: Sequence[str] = ()) -> None:
+        """Keep the documents of a plan and enter them; drop other items with them."""
+        if items:
+            self._write(items)
+        if remove:
+            self._drop(self.table.find_all(remove))
+        self._publish()
+
+    def _write(self, items: Sequence[Planned]) -> None:
         first = len(self._documents)
         self._documents.extend(item.document for item in items)
         self.next_number = items[-1].number + 1
@@ -155,7 +187,6 @@ class _User:
             row: vector for row, item in zip(rows, items, strict=True) if (vector := self._vector(item)) is not None
         }
         self._enter(list(vectors), np.stack(list(vectors.values())) if vectors else self._vectors[:0])
-        self._publish()
 
     def attach(self, rows: list[int], halves: Halves) -> None:
         """Give rows their vectors."""
@@ -166,17 +197,30 @@ class _User:
 
     def remove(self, ids: Sequence[str]) -> None:
         """Drop documents and vectors of all versions of the items."""
-        numbers = self.table.rows["number"]
-        for id in ids:
-            versions = list(self.table.lineage(self.table.row(id, self.table.view)))
-            for row in versions:
-                if (place := int(self.table.rows["place"][row])) >= 0:
-                    self._documents[place] = None
-                if (slot := int(self.table.rows["slot"][row])) >= 0:
-                    self._vectors[slot] = np.nan
-            self.table.remove([int(numbers[row]) for row in versions])
+        self._drop(self.table.find_all(ids))
+        self._publish()
+
+    def hide(self, ids: Sequence[str]) -> list[int]:
+        """Let nobody see the items any more; return their rows."""
+        hidden = self.table.hide(self.table.numbers_of(self.table.find_all(ids)))
         self.next_number += 1
         self._publish()
+        return hidden
+
+    def take_out(self, rows: Iterable[int]) -> None:
+        """Drop documents and vectors of all versions of the items of rows."""
+        self._drop(rows)
+        self._publish()
+
+    def _drop(self, rows: Iterable[int]) -> None:
+        numbers = self.table.numbers_of(rows)
+        for row in self.table.rows_of(numbers):
+            if (place := int(self.table.rows["place"][row])) >= 0:
+                self._documents[place] = None
+            if (slot := int(self.table.rows["slot"][row])) >= 0:
+                self._vectors[slot] = np.nan
+        self.table.remove(numbers)
+        self.next_number += 1
 
     def drop_vectors(self) -> None:
         """Forget every vector."""

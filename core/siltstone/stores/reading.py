@@ -87,19 +87,17 @@ class ReadingStore(ABC):
     def messages(
         self, user_id: str, session_id: str, *, limit: int | None = None, before: str | None = None
     ) -> list[Message]:
-        """Return a session's messages in order; with ``limit`` the newest, with ``before`` those before an id."""
-        table = self._table(user_id)
-        view = table.view
-        rows = _in_session(view, session_id)
-        if before is not None:
-            at = np.flatnonzero(rows == table.row(before, view))
-            if not len(at):
-                raise NotFoundError(f"session {session_id!r} has no message {before!r}")
-            rows = rows[: at[0]]
-        if limit is not None:
-            rows = rows[max(0, len(rows) - limit) :]
-        items = (table.current(row) for row in rows.tolist())
-        return [item.message for item in items if item is not None and item.message is not None]
+        """Return a session's messages in order; with ``limit`` the newest, with ``before`` those before an id.
+
+        Where some were taken out while they were read, all are read again: it is never half of a session.
+        """
+        while True:
+            table = self._table(user_id)
+            view = table.view
+            rows = _paged(table, view, session_id, limit, before)
+            items = [table.current(row) for row in rows.tolist()]
+            if None not in items or self._table(user_id).view is view:
+                return [item.message for item in items if item is not None and item.message is not None]
 
     def sessions(self, user_id: str) -> list[SessionInfo]:
         """Return the user's sessions, the one written to last at the end."""
@@ -142,8 +140,7 @@ class ReadingStore(ABC):
         self, table: Table, records: Sequence[Record], vectors: Floats, dim: int | None
     ) -> tuple[list[int], Halves]:
         """Return rows whose text is still that of ``records``, and their vectors as they are kept."""
-        if len(records) != len(vectors):
-            raise InvalidInputError(f"{len(vectors)} vectors for {len(records)} records; nothing was stored")
+        check_rows(vectors, records)
         made = halves(list(vectors), dim)
         rows: dict[int, int] = {}
         for position, row in enumerate(table.find([record.id for record in records], table.view)):
@@ -152,6 +149,26 @@ class ReadingStore(ABC):
             if present is not None and dense_key(present) == dense_key(record):
                 rows[row] = position
         return list(rows), made[list(rows.values())]
+
+
+class AsBefore(ReadingStore):
+    """One user's table at one moment, to be read like a store."""
+
+    def __init__(self, table: Table) -> None:
+        """``table``: see ``Table.with_alive``."""
+        self._before = table
+
+    def _table(self, user_id: str) -> Table:
+        return self._before
+
+    def fingerprint(self) -> Fingerprint | None:
+        """Return nothing: no vectors are asked for."""
+        return None
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the rows of the items that are there, by id."""
+        found = zip(ids, self._before.find(ids, self._before.view), strict=True)
+        return {id: row for id, row in found if row >= 0}
 
 
 def check_user_id(user_id: str) -> None:
@@ -173,6 +190,12 @@ def same_space(present: Fingerprint | None, space: Fingerprint | None) -> None:
         )
 
 
+def check_rows(vectors: Floats, records: Sequence[Record]) -> None:
+    """Raise ``InvalidInputError`` where there is not one vector for each record."""
+    if len(records) != len(vectors):
+        raise InvalidInputError(f"{len(vectors)} vectors for {len(records)} records; nothing was stored")
+
+
 def check_query_vector(vector: Floats, dim: int) -> None:
     """Raise ``InvalidInputError`` for a vector that cannot be searched with."""
     if np.shape(vector) != (dim,) or not np.isfinite(vector).all():
@@ -192,16 +215,24 @@ def stats_of(view: View, *, bytes: Mapping[str, int] | None = None, health: tupl
         kinds={KINDS[code]: int(n) for code, n in enumerate(np.bincount(kinds, minlength=len(KINDS))) if n},
         pending_vectors=int(np.count_nonzero(view.records & (view.rows["slot"] < 0))),
         bytes=bytes or {},
+        memory={
+            "vector_index": 0 if view.vectors is None else view.vectors.memory,
+            "word_index": view.postings.memory,
+            "rows": sum(column.nbytes for column in view.rows.values()),
+        },
         health=health,
     )
 
 
-def _in_session(view: View, session_id: str) -> npt.NDArray[np.int64]:
-    """Return the rows of a session's live messages, by time, then by order of first writing."""
-    code = view.sessions.known(session_id)
-    rows = np.flatnonzero(view.messages & (view.rows["session"] == code)) if code >= 0 else np.empty(0, np.int64)
-    said, origin = view.rows["said_at"][rows], view.rows["origin"][rows]
-    return rows[np.lexsort((origin, said))]
+def _paged(table: Table, view: View, session_id: str, limit: int | None, before: str | None) -> npt.NDArray[np.int64]:
+    """Return the rows of a session's messages; with ``limit`` the newest, with ``before`` those before an id."""
+    rows = view.in_session(session_id)
+    if before is not None:
+        at = np.flatnonzero(rows == table.row(before, view))
+        if not len(at):
+            raise NotFoundError(f"session {session_id!r} has no message {before!r}")
+        rows = rows[: at[0]]
+    return rows if limit is None else rows[max(0, len(rows) - limit) :]
 
 
 def _older(table: Table, row: int) -> list[Stored]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from .decoded import Decoded
 from .encryption.cipher import Keys
 
 
@@ -13,7 +14,7 @@ class Rules:
 
     ``root`` is where, ``durable`` whether synced, ``writable`` whether at all; ``lock_timeout`` in seconds;
     ``segment_size`` in bytes; ``history`` is how many earlier versions of an item are kept;
-    ``keys`` are the store's.
+    ``keys`` are the store's; ``decoded`` keeps what its users read lately.
     """
 
     root: str
@@ -23,3 +24,4 @@ class Rules:
     segment_size: int
     history: int
     keys: Keys
+    decoded: Decoded = field(default_factory=Decoded)

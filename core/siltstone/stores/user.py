@@ -5,25 +5,34 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
-from ..errors import SiltstoneError, StoreLockedError
+from ..errors import ConflictError, SiltstoneError, StoreCorruptedError, StoreLockedError
 from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal
+from ..records import ForgetReport, message_id, unique
 from ..text import tokenize
-from .files import auditfile, cache, disk, notes
+from . import cascade
+from .aftermath import BEFORE, DONE, telling
+from .files import auditfile, cache, disk, links, notes
 from .files.auditfile import Deed
-from .files.notes import Embedded, Finished, Note, Removal
+from .files.hashedids import hashed_id, told_apart
+from .files.notes import Embedded, Finished, Meant, Note, Removal
 from .files.segments import Vanished
 from .maintenance import quarantine
 from .maintenance.bereft import GONE, is_bereft
 from .maintenance.pinned import pin_user
+from .moving import Kept, check_place
+from .reading import AsBefore
 from .rewriting import Rewriting
 from .table import snapshot
+from .table.kept import planned_as_kept
 from .table.plan import Planned, plan
+from .table.rows import MESSAGE
 from .table.table import Table
 
 _LEAST_RUNNING: Final = 2_000
@@ -66,6 +75,7 @@ class UserStore(Rewriting):
         """Under the lock: read what others wrote, mend what they left, and let readers know that this is all."""
         if self._restoring():
             raise Vanished(self.folder)
+        links.refuse(self._rules.root, self.folder)
         with self._step:
             self._cipher.ready()
             self._catch_up(space)
@@ -76,30 +86,76 @@ class UserStore(Rewriting):
             self._blank_orphans()
             self._alone = True
         try:
-            self._finish()
+            with telling(BEFORE):
+                self._finish()
             if self._log.next_number == 1 and (hashes := self._left()):
-                self._note_removal([], sorted(hashes))  # before anything is written where a folder was removed or lost
+                # before anything is written where a folder was removed or lost
+                self._note_removal(Removal(hashes=sorted(hashes)))
             self._remarks.pop("leftovers", None)
             yield
         finally:
             self._alone = False
 
-    def commit(self, puts: Sequence[Put], expect: Mapping[str, int] | None, space: int, dim: int | None) -> Commit:
-        """Write all items or none; on disk when it returns."""
-        with self._exclusive(space):
-            planned = plan(
-                self.table,
-                puts,
-                expect,
-                refusals=self._refusals,
-                dim=dim or self._dim,
-                first=self._log.next_number,
-            )
-            if planned.items:
-                self._write(planned.items)
-            return Commit(self.table.view.token, planned.skipped)
+    def commit(
+        self,
+        puts: Sequence[Put],
+        expect: Mapping[str, int] | None,
+        space: int,
+        dim: int | None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        remove: Sequence[str] = (),
+    ) -> Commit:
+        """Write all items or none, and take others out with them; on disk when it returns.
 
-    def _write(self, items: Sequence[Planned]) -> None:
+        What goes is hidden by the commit itself, and then taken out as ``remove`` does it: gone is gone, from the
+        files too, and named in the audit, so that no older backup brings it back. So each segment that it lies in is
+        written anew, however little goes: once per commit, however much does.
+        """
+        with self._exclusive(space):
+            try:
+                planned = plan(
+                    self.table,
+                    puts,
+                    expect,
+                    refusals=self._refusals,
+                    dim=dim or self._dim,
+                    first=self._log.next_number,
+                    sizes=sizes,
+                )
+            except ConflictError as exc:
+                self._refuse_damaged(expect or {}, sizes or {}, exc)
+                raise
+            gone = AsBefore(self.table).rows_of(unique(map(message_id, remove)))
+            if gone:
+                self._mark()
+            before = self.table.view.token
+            if planned.items or gone:
+                self._write(planned.items, gone)
+                with telling(DONE):
+                    self._finish_removals()
+            return Commit(self.table.view.token, planned.skipped, before)
+
+    def _refuse_damaged(self, expect: Mapping[str, int], sizes: Mapping[str, int], exc: ConflictError) -> None:
+        """Raise ``StoreCorruptedError`` where what a commit expects is there and does not check: no retry helps."""
+        if not (bad := self._unreadable()):
+            return
+        there = {*self.table.find_all(list(expect)), *(row for name in sizes for row in self.table.in_session(name))}
+        if damaged := len(there.intersection(bad)):
+            raise StoreCorruptedError(
+                f"{self.folder}: of what this write goes on from, {damaged} documents do not check; nothing was "
+                f"stored, and the rest is safe: siltstone verify --repair --store {self._rules.root} sets them aside, "
+                "then retry"
+            ) from exc
+
+    def load(self, kept: Sequence[Kept], after: int, space: int) -> None:
+        """Write versions as another store had them, behind the ``after`` versions that are there; see ``moving``."""
+        with self._exclusive(space):
+            check_place(self.table.rows.count, after, self.user_id)
+            self._write(planned_as_kept(self.table, kept, first=self._log.next_number))
+
+    def _write(self, items: Sequence[Planned], gone: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Write items, and hide the frames of what goes with the same commit: rows by id."""
         vectors = [(item, half) for item in items if (half := self._vector(item)) is not None]
         halves = np.stack([half for _, half in vectors]) if vectors else np.empty((0, 0), np.float16)
         slots, known = np.empty(0, np.int32), 0
@@ -107,16 +163,23 @@ class UserStore(Rewriting):
             numbers, hashes = [item.number for item, _ in vectors], [item.text_hash for item, _ in vectors]
             known = self._file(halves.shape[1]).known
             slots = self._file(halves.shape[1]).append(numbers, hashes, halves)
+        documents, number = [item.document for item in items], self._log.next_number + len(items)
+        note = self._removal(self.table.numbers_of(gone.values()), (), gone)
+        if gone:
+            documents.append(notes.pack(note))
         try:
-            places = self._log.append([item.document for item in items])
+            places = self._log.append(documents)
         except SiltstoneError:
             if self._vectors is not None and vectors:
                 self._vectors.read_again(known)  # should the documents turn out to be there after all
             raise
-        with self._step:
-            self._enter([item.at(place) for item, place in zip(items, places, strict=True)])
+        with self._taking_up():
+            self._enter([item.at(place) for item, place in zip(items, places, strict=False)])
             rows = np.array(self.table.rows_of([item.number for item, _ in vectors]), np.int32)
             self.table.attach(rows, slots, halves)
+            if gone:
+                self._waste_note(places[-1], note)
+                self._hide(number, note)
             self._publish()
 
     def put_vectors(self, match: Callable[[Table, int | None], tuple[list[int], Halves]], space: int) -> int:
@@ -134,15 +197,15 @@ class UserStore(Rewriting):
         slots = file.append(numbers, hashes, halves)
         if self._rules.durable:
             file.sync()
-        with self._step:
+        with self._taking_up():
             self.table.attach(np.array(rows, np.int32), slots, halves)
         self._note(Embedded(len(rows)))
 
     def _note(self, note: Note) -> None:
         """Write a note whose loss costs nothing, and let readers see what it stands for."""
         (place,) = self._log.append([notes.pack(note)], sync=False)
-        self._waste_note(place, note)
-        with self._step:
+        with self._taking_up():
+            self._waste_note(place, note)
             self._publish()
 
     def remove(
@@ -161,23 +224,72 @@ class UserStore(Rewriting):
         ``hashes``: of what is refused besides. ``erased``: the user goes next, and has a line in the audit then.
         """
         with self._exclusive(space):
-            known = {id: row for id, row in zip(ids, self.table.find(ids, self.table.view), strict=True) if row >= 0}
+            known = AsBefore(self.table).rows_of(ids)
             asked = not erased and (bool(ids) or not hashes)
-            going = [*known.values(), *(self._unreadable() if asked else ())]
-            rows = [older for row in going for older in self.table.lineage(row)]
-            numbers = np.unique(self.table.rows["number"][rows]).tolist() if rows else []
+            numbers = self.table.numbers_of([*known.values(), *(self._unreadable() if asked else ())])
             refused = [*self._refusals.hashes(transcripts), *sorted(set(hashes) - self.table.refused)]
-            if numbers:
-                self._mark()
             if numbers or refused:
-                number, note = self._note_removal(numbers, refused, list(known))
-                self._finish()
-                if transcripts and not numbers and not erased:
-                    self._audit(number, note)  # a copy of the store may have what is refused
+                self._take_out(numbers, refused, known, tell=bool(transcripts) and not erased)
             if asked:
-                self._purge()
-                self._log.unreadable.difference_update(numbers)
+                with telling(DONE):
+                    self._purge()
             return len(known)
+
+    def forget(self, ids: Sequence[str], space: int, *, named: bool) -> ForgetReport:
+        """Remove items for good with what rests on them: they are hidden at once, the rest when it has been found.
+
+        Killed in between, or without room on the disk, whoever gets the lock next goes on. Until then, a process that
+        reads meanwhile sees what rests on them still, unless it may only read: it looks for that itself. Whatever
+        does not check goes, too.
+        """
+        with self._exclusive(space):
+            meant = Meant(self.table.numbers_of(AsBefore(self.table).rows_of(ids).values()), ids, named)
+            number = self._note_meant(meant) if meant.numbers else None
+            with nullcontext() if number is None else telling(DONE):
+                going = self._carry_out(meant, number)
+            with telling(DONE):
+                self._purge()
+            return going.report
+
+    def _note_meant(self, meant: Meant) -> int:
+        self._mark()
+        number = self._log.next_number
+        (place,) = self._log.append([notes.pack(meant)])
+        with self._taking_up():
+            self._waste_note(place, meant)
+            self._set_apart(number, place, meant)
+            self._publish()
+        return number
+
+    def _carry_out(self, meant: Meant, number: int | None) -> cascade.Going:
+        """Find what goes with what is meant, hidden by the note of that number, and take all of it out."""
+        going, rows = self._goes(meant, [] if number is None else self._unplanned[number].rows)
+        along = self.table.numbers_of([*rows.values(), *self._unreadable()])
+        numbers, refused = sorted({*meant.numbers, *along}), self._refusals.hashes(going.refusals)
+        if numbers or refused:
+            self._take_out(numbers, refused, rows, tell=True, meant=number)
+        return going
+
+    def _take_out(
+        self,
+        numbers: Sequence[int],
+        refused: Sequence[str],
+        known: Mapping[str, int],
+        *,
+        tell: bool,
+        meant: int | None = None,
+    ) -> None:
+        """Write down what goes and what is refused, and take it out of every file.
+
+        ``known``: the rows of the items, by id. ``tell`` the audit even where none goes: a copy of the store may have
+        what is refused.
+        """
+        if meant is None and (numbers or tell):
+            self._mark()
+        self._note_removal(self._removal(numbers, refused, known, meant, tell=tell))
+        with telling(DONE):
+            self._finish_removals()
+        self._log.unreadable.difference_update(numbers)
 
     def _unreadable(self) -> list[int]:
         """Return the rows whose documents were found not to check: what is to go may be in them."""
@@ -196,48 +308,82 @@ class UserStore(Rewriting):
         for segment in sorted(damaged):
             self._move(*self._log.rewrite(segment, set()))
 
-    def _note_removal(
-        self, numbers: Sequence[int], hashes: Sequence[str], ids: Sequence[str] = ()
-    ) -> tuple[int, Removal]:
+    def _removal(
+        self,
+        numbers: Sequence[int],
+        hashes: Sequence[str],
+        known: Mapping[str, int],
+        meant: int | None = None,
+        *,
+        tell: bool = False,
+    ) -> Removal:
+        """Return the note that takes out frames; ``known``: the rows of the items that they are of, by id.
+
+        With ``tell``, or where there are such items, it has a line in the audit before it is finished.
+        """
+        worded = {id for id, row in known.items() if self._tells_words(row)}
+        ids = [id for id in known if id not in worded]
+        hashed = [hashed_id(self._key, id) for id in known if id in worded]
+        at = time.time_ns() // 1_000 if known or tell else None
+        return Removal(numbers, hashes, ids, at, meant, hashed)
+
+    def _note_removal(self, note: Removal) -> None:
+        """Let nobody see some frames any more."""
         number = self._log.next_number
-        note = Removal(numbers, hashes, ids, time.time_ns() // 1_000 if ids else None)
         (place,) = self._log.append([notes.pack(note)])
-        self._waste_note(place, note)
-        with self._step:
+        with self._taking_up():
+            self._waste_note(place, note)
             self._hide(number, note)
             self._publish()
-        return number, note
+
+    def _tells_words(self, row: int) -> bool:
+        """Return whether an item's id may follow from words: it was made of others, or cannot be read."""
+        if self.table.rows["flags"][row] & MESSAGE:
+            return False
+        item = self.table.item(row)
+        return item is None or item.record is None or bool(item.record.source_ids)
 
     def _finish(self) -> None:
-        """Take what was removed out of every file, and write it down in the audit."""
-        if not self._unfinished:
+        """Go on with what a killed process was about to remove."""
+        self._finish_removals()
+        for number, hidden in list(self._unplanned.items()):
+            self._carry_out(hidden.note, number)
+
+    def _finish_removals(self) -> None:
+        """Take what was removed out of every file, and write it down in the audit: all that waits at once."""
+        waiting = dict(self._unfinished)
+        if not waiting:
             return
-        quarantine.forget(self._rules.root, os.path.basename(self.folder))  # damaged pieces may hold the words too
-        cache.discard(self.folder)
-        self._kept = 0
-        for number, removal in list(self._unfinished.items()):
+        numbers = {number for removal in waiting.values() for number in removal.note.numbers}
+        if numbers:
+            quarantine.forget(self._rules.root, os.path.basename(self.folder))  # damaged pieces may hold the words too
+            cache.discard(self.folder)
+            self._kept = 0
             if self._vectors is not None:
-                self._vectors.erase(np.array(removal.note.numbers, np.int64))
-            for segment in sorted(removal.segments & set(self._log.segments)):
-                fresh, places = self._log.rewrite(segment, set(removal.note.numbers))
-                self._move(fresh, places)
-            self._audit(number, removal.note)
+                self._vectors.erase(np.array(sorted(numbers), np.int64))
+        segments = {segment for removal in waiting.values() for segment in removal.segments}
+        for segment in sorted(segments.intersection(self._log.segments)):
+            self._move(*self._log.rewrite(segment, numbers))
+        rules = self._rules
+        deeds = [self._deed(number, removal.note) for number, removal in waiting.items()]
+        auditfile.append_locked(rules.root, deeds, rules.keys, durable=rules.durable, timeout=rules.lock_timeout)
+        for number in waiting:
             self._note(Finished(number))
             del self._unfinished[number]
         disk.unlink(self._marker)
 
-    def _audit(self, number: int, note: Removal) -> None:
-        deed = Deed(
+    def _deed(self, number: int, note: Removal) -> Deed:
+        ids, hashed = (note.ids, note.hashed) if note.hashed is not None else told_apart(self._key, note.ids)
+        return Deed(
             "forget",
             note.at or time.time_ns() // 1_000,
             self.user_id,
-            tuple(note.ids),
+            tuple(ids),
             tuple(note.hashes),
-            {"items": len(note.ids), "versions": len(note.numbers)},
+            {"items": len(ids) + len(hashed), "versions": len(note.numbers)},
             auditfile.key_of(os.path.basename(self.folder), self._log.born, number, note.at),
+            tuple(hashed),
         )
-        rules = self._rules
-        auditfile.append_locked(rules.root, [deed], rules.keys, durable=rules.durable, timeout=rules.lock_timeout)
 
     def _mark(self) -> None:
         """Note that this user is to be opened at the next start, should we not come to the end."""
@@ -264,11 +410,18 @@ class UserStore(Rewriting):
             self.keep()
 
     def keep(self) -> None:
-        """Write the cache. Writers wait only while the picture is taken and while the file is written."""
+        """Write the cache. Writers wait only while the picture is taken and while the file is written.
+
+        Where most rows are of what has gone, they are left out of the table first: a process that runs for long, over
+        a store in which much comes and goes, would otherwise grow with all that ever came.
+        """
         with self._step:
             self._kept = self.table.view.count  # whatever comes of it, not again at once
         try:
             with self._exclusive(self._space):
+                if snapshot.is_hollow(self.table) and not self._unplanned:
+                    self._condense()
+                    self._kept = self.table.view.count
                 log, rewrites, state = self._log, self._rewrites, self._log.state()
                 slots = 0 if self._vectors is None else self._vectors.known
                 picture = snapshot.take(self.table)
@@ -322,6 +475,7 @@ class UserStore(Rewriting):
     def held(self, space: int) -> Iterator[None]:
         """Hold the user's lock while the whole folder is taken away, whether or not it can be read, or written to."""
         with self._locked():
+            links.refuse(self._rules.root, self.folder)
             with suppress(SiltstoneError), self._up_to_date(space):
                 pass
             yield
@@ -339,17 +493,28 @@ class UserStore(Rewriting):
     def health(self) -> tuple[str, ...]:
         """Return what was repaired, quarantined or found damaged."""
         remarks = [*self._remarks.values(), *self._cipher.health()]
+        if self._unplanned:
+            remarks.append(
+                f"{len(self._unplanned)} removals broke off before what rests on what they removed was found: that may "
+                "be seen until a read, a write or an open finds it"
+            )
         if self._unfinished:
             remarks.append(
                 f"{len(self._unfinished)} removals have not come to their end: no reader sees what they removed, but "
                 "it is still in files, until a read, a write or an open gets it out"
             )
-        if self._log.next_number == 1 and disk.is_folder(self.folder) and is_bereft(self.folder, pin_user(self.folder)):
-            remarks.append(f"{self.folder}: {GONE} before anything is added")
-        for name, start, end in self._log.damage:
-            remarks.append(f"{name}: {end - start} bytes at {start} do not check")
-        if self._log.unreadable:
-            remarks.append(f"{len(self._log.unreadable)} documents do not check any more")
+        remarks += self.losses()
         if self._vectors is not None and self._vectors.bad:
             remarks.append(f"{self._vectors.bad} vectors did not check and are to be embedded again")
         return tuple(remarks)
+
+    def losses(self) -> list[str]:
+        """Return which documents cannot be read."""
+        lost: list[str] = []
+        if self._log.next_number == 1 and disk.is_folder(self.folder) and is_bereft(self.folder, pin_user(self.folder)):
+            lost.append(f"{self.folder}: {GONE} before anything is added")
+        for name, start, end in self._log.damage:
+            lost.append(f"{name}: {end - start} bytes at {start} do not check")
+        if self._log.unreadable:
+            lost.append(f"{len(self._log.unreadable)} documents do not check any more")
+        return lost

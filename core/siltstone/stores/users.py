@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 from weakref import WeakSet
 
 from ..errors import NotFoundError, ReadOnlyError, StoreCorruptedError
+from .encryption.cipher import Keys
 from .erasure import refused_there
 from .files import auditfile, disk, layout, storefile
 from .files.headers import read_user
@@ -49,6 +50,11 @@ class Users(ReadingStore):
     def settings(self) -> StoreFile:
         """What ``STORE`` says now."""
         return self._settled()
+
+    @property
+    def keys(self) -> Keys:
+        """What opens the files of the store."""
+        return self._keys
 
     def users(self) -> Iterator[str]:
         """Yield the ids of all users that have a store."""
@@ -179,7 +185,7 @@ class Users(ReadingStore):
 
     def _may_write(self) -> None:
         if not self._rules.writable:
-            raise ReadOnlyError(f"{self._root} was opened with read_only=True; nothing was changed")
+            raise ReadOnlyError.opened(self._root)
 
     def _forked(self) -> None:
         """Begin anew in a child process: locks and files belong to the parent."""

@@ -97,7 +97,8 @@ def anchors(text: str) -> tuple[tuple[Anchor, ...], str]:
     """
     text = text[:_READ].lower()
     found: list[Anchor] = []
-    for pattern in (_ENGLISH, *_CHINESE):
+    chinese = () if text.isascii() else _CHINESE
+    for pattern in (_ENGLISH, *chinese):
         for match in list(pattern.finditer(text)):
             event = match["event"].strip()
             if event and not _DATED.search(event):

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from . import chinese_dates, english_dates
-from .periods import OPEN, OPEN_WEIGHT, Period, Rule, date
+from .periods import CALENDAR, OPEN, OPEN_WEIGHT, Period, Rule, date
 
 __all__ = ["Period", "periods"]
 
@@ -35,6 +35,8 @@ def periods(text: str, now: datetime) -> list[Period]:
 
     ``now`` is aware; days are those of its time zone. Future times count too. A text without any gives none.
     """
+    if now.year not in CALENDAR:
+        return []
     text = text[:_READ].lower()
     found = _joined(text, sorted(_find(text, now), key=lambda f: f.start))
     return [period for f in found for period in _modified(text, f, now)]
@@ -46,12 +48,15 @@ def _iso(match: re.Match[str], now: datetime) -> list[Period]:
 
 _ISO: Final = Rule(("19", "20"), re.compile(r"(?<![\d./-])((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)"), _iso)
 
+_HINTS: Final = frozenset(hint for rule in (_ISO, *english_dates.RULES) for hint in rule.hints)
+
 
 def _find(text: str, now: datetime) -> Iterator[_Found]:
     """Yield what each rule reads, in order of the rules; text that one has read is blank for the next."""
+    hints = {hint for hint in _HINTS if hint in text}
     chinese = () if text.isascii() else chinese_dates.RULES
     for rule in (_ISO, *chinese, *english_dates.RULES):
-        if rule.hints and not any(hint in text for hint in rule.hints):
+        if rule.hints and hints.isdisjoint(rule.hints):
             continue
         for match in list(rule.pattern.finditer(text)):
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -42,6 +42,43 @@ def cost_of_calls(message: Message, counter: TokenCounter) -> int:
     """Return what a message's calls to tools cost in a prompt, in tokens."""
     calls = _calls(message)
     return counter.count(orjson.dumps(calls).decode()) if calls else 0
+
+
+def calls_of(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a message's calls to tools as ``id``, ``name`` and ``args``, whichever application wrote them.
+
+    Beside that form it knows OpenAI's and LlamaIndex's older ones. What is no call is left out; one without a name is
+    called ``unknown``, so that its result does not stand alone.
+    """
+    listed = metadata.get("tool_calls")
+    calls = list(listed) if isinstance(listed, list | tuple) else []
+    return [_call(call) for call in calls or [metadata.get("function_call")] if isinstance(call, Mapping)]
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call.get("function")
+    told = {**call, **function} if isinstance(function, Mapping) else call
+    id, name = _first(told, "id", "tool_id"), _first(told, "name", "tool_name")
+    return {
+        "id": None if id is None else str(id),
+        "name": name if isinstance(name, str) else "unknown",
+        "args": _arguments(_first(told, "args", "arguments", "tool_kwargs", "input")),
+    }
+
+
+def _first(values: Mapping[str, Any], *keys: str) -> Any:
+    return next((values[key] for key in keys if values.get(key) is not None), None)
+
+
+def _arguments(args: Any) -> dict[str, Any]:
+    if isinstance(args, str):
+        try:
+            args = orjson.loads(args)
+        except orjson.JSONDecodeError:
+            return {"input": args}
+    if isinstance(args, Mapping):
+        return dict(args)
+    return {} if args is None else {"input": args}
 
 
 def _calls(message: Message) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 OPEN: Final = "<siltstone_memory>"
 CLOSE: Final = "</siltstone_memory>"
@@ -35,6 +35,18 @@ def neutral(text: str) -> str:
     return _FENCE.sub(r"(\1\2 \3\4)", text) if _MARKED.search(text) else text
 
 
+def label(name: str) -> str:
+    """Return a speaker's name as the head of a line: on one line, of at most ``LONGEST_NAME`` characters.
+
+    Whoever chooses a name could else write lines of their own, in others' names, into a transcript or a context.
+    """
+    return " ".join(name.split())[:LONGEST_NAME].rstrip()
+
+
+LONGEST_NAME: Final = 80
+"""Characters of a speaker's name that stand before what they said."""
+
+
 def fence(text: str) -> str:
     """Return the text inside the fence. Its entries must be ``neutral`` already."""
     return f"{OPEN}\n{text}\n{CLOSE}"
@@ -59,6 +71,34 @@ def without_injected(text: str) -> str:
         start = end
     kept.append(text[start:])
     return "\n\n".join(part for piece in kept if (part := piece.strip()))
+
+
+def own_words(value: Any) -> Any:
+    """Return a JSON value without what siltstone injected, in any text of it; the value itself where there is none."""
+    if isinstance(value, str):
+        return without_injected(value) if is_injected(value) else value
+    if isinstance(value, dict):
+        return {key: own_words(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [own_words(item) for item in value]
+    return value
+
+
+class Recalled(str):
+    """A recalled text: itself to code that reads it, fenced as data where a prompt template fills it in.
+
+    Frameworks make prompts and answers of tools of what a retriever returns by ``format``, out of our sight.
+    """
+
+    __slots__ = ()
+
+    @property
+    def fenced(self) -> str:
+        """The text inside the fence."""
+        return fence(neutral(str(self)))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.fenced, spec)
 
 
 def _injected(text: str) -> list[tuple[int, int]]:

@@ -35,6 +35,13 @@ def numbers(text: str) -> set[str]:
     return found | {str(written) for run in _HAN.findall(text) if (written := _chinese(run)) is not None}
 
 
+def without_numbers(text: str) -> str:
+    """Return a text with a space in place of its numbers, "one" and 一 among them."""
+    for pattern in (_DIGITS, _WORDS, _HAN):
+        text = pattern.sub(" ", text)
+    return text
+
+
 def _plain(digits: str) -> str:
     digits = digits.replace(",", "")
     return digits if len(digits) > _LONGEST else str(int(digits))

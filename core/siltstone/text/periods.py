@@ -16,6 +16,8 @@ OPEN: Final = timedelta(days=10 * 365)
 OPEN_WEIGHT: Final = 0.3
 """How far "before 2019" reaches, and what it weighs: it says little about any one day."""
 _YEARS_BACK: Final = 4
+CALENDAR: Final = range(1000, 9000)
+"""Years of which something can be said to be long ago, or far ahead: a clock outside them tells no time."""
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 
 

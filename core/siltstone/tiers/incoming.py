@@ -12,11 +12,12 @@ import orjson
 
 from ..errors import InvalidInputError
 from ..records import JOB_PREFIX, KINDS, ROLES, TURN_PREFIX, Message, is_reserved, to_datetime
-from ..text.guard import is_injected, without_injected
+from ..text.guard import is_injected, own_words, without_injected
 
 MessageLike: TypeAlias = Message | tuple[str, str] | Mapping[str, Any]
 """What ``add`` takes for one message."""
 
+_FENCED = b"siltstone_memory"  # looked for first: most metadata hold nothing of ours
 _FIELDS = ("role", "content", "name", "created_at", "id", "metadata")
 
 
@@ -68,6 +69,11 @@ def _parts(item: MessageLike, n: int) -> tuple[Any, Any, Any, Any, Any, Any]:
     raise InvalidInputError(
         f"message {n} is a {type(item).__name__}: Message, (role, content) or {{'role', 'content'}} is needed"
     )
+
+
+def message_fields(item: MessageLike, n: int = 0) -> dict[str, Any]:
+    """Return role, content, name, created_at, id and metadata of a message as it was brought; it is the ``n``-th."""
+    return dict(zip(_FIELDS, _parts(item, n), strict=True))
 
 
 def check_text(text: Any, what: str, max_chars: int, *, may_be_empty: bool = False) -> str:
@@ -138,18 +144,19 @@ def check_kinds(kinds: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def check_metadata(metadata: Any, what: str) -> dict[str, Any]:
-    """Return a private copy of JSON metadata, or raise ``InvalidInputError``."""
+    """Return a private copy of JSON metadata without what siltstone injected, or raise ``InvalidInputError``."""
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise InvalidInputError(f"{what}'s metadata must map strings to JSON values: nothing was stored")
     try:
-        copy: dict[str, Any] = orjson.loads(orjson.dumps(dict(metadata)))
+        written = orjson.dumps(dict(metadata))
+        copy: dict[str, Any] = orjson.loads(written)
     except TypeError as exc:  # orjson's errors are TypeErrors
         raise InvalidInputError(f"{what}'s metadata is not JSON ({exc}): nothing was stored") from exc
     if not _is_finite(metadata):
         raise InvalidInputError(f"{what}'s metadata holds nan or infinity, which JSON has not: nothing was stored")
-    return copy
+    return own_words(copy) if _FENCED in written.lower() else copy
 
 
 def _is_finite(value: Any) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 from ..errors import ConflictError, InvalidInputError, NotFoundError
-from ..protocols import Put, Store, Stored
+from ..protocols import Commit, Put, Store, Stored
 from ..records import HIDDEN_KINDS, Message, Record, is_reserved, turn_of
 from ..text.keys import dense_key
 from .vectors import VectorQueue
@@ -33,21 +33,30 @@ Lookup: TypeAlias = Callable[[Sequence[str]], list[Stored | None]]
 class Plan:
     """What a write will do: ``puts`` to commit, ``expect`` to hold, and the ids to return to the caller.
 
-    ``skipped`` are those of them that turned out to be forgotten.
+    ``skipped`` are those of them that turned out to be forgotten. ``remove`` goes with the same commit, ``sizes`` is
+    how many messages sessions must have: see ``Store.commit``.
     """
 
     puts: tuple[Put, ...]
     expect: dict[str, int]
     ids: tuple[str, ...]
     skipped: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+Written: TypeAlias = Callable[[str, Plan, Commit], None]
+"""What is told whose plan was committed."""
 
 
 class LongTerm:
     """Writes one store's long-term memory. Thread-safe; holds no lock while a model works."""
 
-    def __init__(self, store: Store, vectors: VectorQueue) -> None:
+    def __init__(self, store: Store, vectors: VectorQueue, *, written: Written | None = None) -> None:
+        """``written`` is told of each commit, and never raises."""
         self._store = store
         self._vectors = vectors
+        self._written = written
 
     def remember(self, record: Record) -> str:
         """Store one record, provided that its id is free and its sources exist."""
@@ -73,7 +82,7 @@ class LongTerm:
         embedding = None
         for attempt in range(ATTEMPTS):
             planned = plan()
-            if not planned.puts:
+            if not planned.puts and not planned.remove:
                 return planned
             newest = {put.id: put for put in planned.puts}
             lacking = [put for put in newest.values() if put.vector is None and _embedded(put) is not None]
@@ -85,14 +94,25 @@ class LongTerm:
             vectors = dict(zip(map(id, lacking), embedding.ready(), strict=False))
             puts = tuple(dataclasses.replace(put, vector=vectors.get(id(put), put.vector)) for put in planned.puts)
             try:
-                commit = self._store.commit(user_id, puts, expect=planned.expect, space=self._vectors.space())
+                commit = self._store.commit(
+                    user_id,
+                    puts,
+                    expect=planned.expect,
+                    sizes=planned.sizes,
+                    space=self._vectors.space(),
+                    remove=planned.remove,
+                )
             except ConflictError:
                 if attempt == ATTEMPTS - 1:
                     raise
                 continue
+            if self._written is not None:
+                self._written(user_id, planned, commit)
             if commit.skipped:
                 logger.info("%d items were forgotten before and are not stored again", len(commit.skipped))
             embedding.deliver(user_id, records)
+            if commit.waiting:
+                self._vectors.wake(user_id)
             return dataclasses.replace(planned, skipped=commit.skipped)
         raise AssertionError("unreachable")
 
@@ -114,12 +134,12 @@ def plan_add(messages: Sequence[Message], lookup: Lookup, user_id: str, now: dat
     ``(session, supplied id)`` is the key: the stored id is the supplied one, or ``session/id`` where another
     session has that; a message without an id gets a new one and is always stored.
     """
-    known = _known(messages, lookup)
+    known = known_of(messages, lookup)
     puts: dict[str, Put] = {}
     expect: dict[str, int] = {}
     ids: list[str] = []
     for message in messages:
-        id, stored = _place(message, known)
+        id, stored = place(message, known)
         ids.append(id)
         if stored is not None:
             assert stored.message is not None
@@ -133,7 +153,7 @@ def plan_add(messages: Sequence[Message], lookup: Lookup, user_id: str, now: dat
                     f"message {message.id!r} of session {message.session_id!r} is stored with another text: nothing "
                     "was stored; pass on_conflict='update' to replace it or 'skip' to keep what is there"
                 )
-            put, version = _next_version(stored, message, user_id, now), stored.version
+            put, version = next_version(stored, message, user_id, now), stored.version
         else:
             placed = dataclasses.replace(message, id=id)
             put, version = Put(turn_of(placed, user_id, now), placed, supplied_id=message.id), 0
@@ -165,7 +185,7 @@ def new_id() -> str:
     return secrets.token_hex(10)
 
 
-def _known(messages: Sequence[Message], lookup: Lookup) -> dict[str, Stored | None]:
+def known_of(messages: Sequence[Message], lookup: Lookup) -> dict[str, Stored | None]:
     """Fetch everything that the messages' ids could stand for, in one call."""
     wanted = dict.fromkeys(id for m in messages if m.id is not None for id in (m.id, _qualified(m)))
     return dict(zip(wanted, lookup(list(wanted)), strict=True)) if wanted else {}
@@ -177,7 +197,7 @@ def _qualified(message: Message) -> str:
     return f"/{id}" if is_reserved(id) else id
 
 
-def _place(message: Message, known: dict[str, Stored | None]) -> tuple[str, Stored | None]:
+def place(message: Message, known: dict[str, Stored | None]) -> tuple[str, Stored | None]:
     """Return the id that the message has, or is to have, and what is stored under it."""
     if message.id is None:
         return new_id(), None
@@ -197,16 +217,22 @@ def _place(message: Message, known: dict[str, Stored | None]) -> tuple[str, Stor
     )
 
 
-def _next_version(stored: Stored, message: Message, user_id: str, now: datetime) -> Put:
-    """Replace a message's text, keeping what its turn has gathered (pins, importance, expiry)."""
+def next_version(
+    stored: Stored, message: Message, user_id: str, now: datetime, *, created_at: datetime | None = None
+) -> Put:
+    """Replace a message's text, keeping what its turn has gathered (pins, importance, expiry).
+
+    It was said when it was, or at ``created_at``.
+    """
     assert stored.message is not None
-    placed = dataclasses.replace(message, id=stored.message.id, created_at=stored.message.created_at)
+    time = stored.message.created_at if created_at is None else created_at
+    placed = dataclasses.replace(message, id=stored.message.id, created_at=time)
     fresh = turn_of(placed, user_id, now)
     record = fresh
     if fresh is not None and stored.record is not None:
         record = dataclasses.replace(
             stored.record, text=fresh.text, role=fresh.role, speaker=fresh.speaker, metadata=fresh.metadata,
-            version=stored.record.version + 1, updated_at=now,
+            created_at=fresh.created_at, version=stored.record.version + 1, updated_at=now,
         )  # fmt: skip
     return Put(record, placed, supplied_id=stored.supplied_id)
 

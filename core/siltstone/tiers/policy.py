@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from ..records import Message, Record
@@ -15,7 +15,7 @@ from ..settings import HALF_LIFE_DAYS, Settings
 _WHO: Final = ("name", "pronouns", "age", "birth", "birthday", "origin", "language", "email", "phone", "address")
 _KIN: Final = ("family", "relation", "name")  # that the user's sister is Ana is told of Ana, and belongs to the user
 _LIFE: Final = ("home", "work", "education", "pet", "possession", "health", "diet")
-_WAYS: Final = ("trait", "habit", "hobby", "like", "dislike", "instruction")
+_WAYS: Final = ("trait", "habit", "hobby", "skill", "like", "dislike", "instruction")
 _PROFILE: Final = frozenset((*_WHO, *_LIFE, *_WAYS))
 """What belongs to a person's profile; whatever else is told of them is a fact."""
 
@@ -39,6 +39,11 @@ def worth_recalling(text: str) -> bool:
     return any(character.isalnum() for character in _PHATIC.sub("", text)) if len(text) <= _SHORT else True
 
 
+def _silence(last_said: datetime, now: datetime) -> float:
+    """Return for how many seconds nothing was said. A clock so far ahead was wrong: nobody waits until it is right."""
+    return abs((now - last_said).total_seconds())
+
+
 _SHORT: Final = 60  # characters: nothing longer is only a greeting
 
 
@@ -55,13 +60,13 @@ class Policy:
             return f"{turns} turns"
         if tokens >= settings.span_tokens:
             return f"{tokens} tokens"
-        if now - last_said >= timedelta(seconds=settings.span_idle):
+        if _silence(last_said, now) >= settings.span_idle:
             return "the session is silent"
         return None
 
     def over(self, last_said: datetime, now: datetime) -> bool:
         """Return whether a session has ended, as far as its silence tells."""
-        return now - last_said >= timedelta(seconds=self.settings.session_idle)
+        return _silence(last_said, now) >= self.settings.session_idle
 
     def deserves_summary(self, messages: Sequence[Message], tokens: int) -> bool:
         """Return whether a span is long enough for a summary; a few short turns are as short as theirs would be."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from ..protocols import ShortTermStore, Store, TokenCounter, Where
-from ..records import Message, expired
+from ..protocols import Store, TokenCounter, Where
+from ..records import Message
 from .restart import current, is_restart, kept_ids
+from .turns import Turns
 from .working import OVERHEAD, enough
 
 _LEAST: Final = 32  # messages in the first page
@@ -17,7 +17,7 @@ _GROWTH: Final = 4  # each page is so many times the one before: all of them cos
 
 def recent(
     store: Store,
-    short_term: ShortTermStore | None,
+    turns: Turns,
     user_id: str,
     session_id: str,
     *,
@@ -32,11 +32,8 @@ def recent(
     """
     limit = max(max_tokens // (4 * OVERHEAD), _LEAST)
     while True:
-        if short_term is not None:
-            page = short_term.recent(user_id, session_id, limit)
-        else:
-            page = store.messages(user_id, session_id, limit=limit)
-        held = _unexpired(store, user_id, current(page), now)
+        page = turns.page(user_id, session_id, limit, now)
+        held = turns.live(user_id, current(page), now)
         restarted = kept_ids(page)
         complete = restarted is not None and restarted <= {message.id for message in page}
         if len(page) < limit or complete or enough(held, max_tokens, counter):
@@ -47,20 +44,10 @@ def recent(
     return [*_opening(store, user_id, session_id, page[0]), *held]
 
 
-def _unexpired(store: Store, user_id: str, messages: Sequence[Message], now: datetime) -> list[Message]:
-    """Return the messages but for those whose turn has expired."""
-    stored = store.fetch(user_id, [message.id or "" for message in messages])
-    return [
-        message
-        for message, item in zip(messages, stored, strict=True)
-        if item is None or item.record is None or not expired(item.record, now)
-    ]
-
-
 def _opening(store: Store, user_id: str, session_id: str, oldest: Message) -> list[Message]:
     """Return the system message that a session began with, unless it is the oldest one read."""
-    turns = store.scan(user_id, Where(kinds=("turn",), session_id=session_id))
-    first = next((turn.source_ids[0] for turn in turns), None)
+    records = store.scan(user_id, Where(kinds=("turn",), session_id=session_id))
+    first = next((record.source_ids[0] for record in records), None)
     before = [] if first is None else store.messages(user_id, session_id, before=first)
     opening = [message for message in before[:1] if message.role == "system" and not is_restart(message)]
     return [] if oldest.id in {message.id for message in before} else opening

@@ -7,22 +7,15 @@ process sees it. It names the messages that stay in the window; what else was sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from ..records import Message
+from ..records import RESTART, Message, is_restart
 
-RESTART: Final = "restart"
-"""Metadata key of a restart; its value lists the ids of the messages that stay."""
+__all__ = ["RESTART", "current", "is_restart", "kept_ids", "restart"]
 
 
 def restart(keep: Sequence[str] = ()) -> Message:
     """Return the message that empties the working memory of the session it is added to, but for ``keep``."""
     return Message("system", "", metadata={RESTART: list(keep)})
-
-
-def is_restart(message: Message) -> bool:
-    """Return whether the message is a restart."""
-    return message.role == "system" and RESTART in (message.metadata or {})
 
 
 def current(messages: Sequence[Message]) -> list[Message]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..protocols import Store, Where
-from ..records import TOPIC_LEVEL, Record
+from ..records import TOPIC_LEVEL, WRONG, Record
 from .policy import Policy
 
 RECENTLY: Final = timedelta(days=60)
@@ -20,12 +20,12 @@ def profile(store: Store, user_id: str, policy: Policy, now: datetime) -> list[R
 
     An event leaves when its day has passed. O(records of the profile, events of the last day and to come).
     """
-    lasting = [record for record in store.scan(user_id, Where(kinds=("profile",), now=now)) if _holds(record, now)]
+    lasting = [record for record in store.scan(user_id, Where(kinds=("profile",), now=now)) if holds(record, now)]
     events = store.scan(user_id, Where(kinds=("event",), since=now - _DAY, now=now))
     coming = [
         record
         for record in events
-        if record.occurred_at is not None and record.occurred_at.date() >= now.date() and _holds(record, now)
+        if record.occurred_at is not None and record.occurred_at.date() >= now.date() and holds(record, now)
     ]
     lasting.sort(key=lambda record: policy.merit(record, now), reverse=True)
     return [*lasting, *sorted(coming, key=lambda record: record.time)]
@@ -35,13 +35,22 @@ def summaries(store: Store, user_id: str, session_id: str | None, now: datetime)
     """Return the summaries of the running session, then those of the others, each time the newest first.
 
     A summary whose text another one of them holds, as one of its sources, is left out; so is that of a topic, which is
-    for searches.
+    for searches. Of one that rests on another which a person has marked as wrong, the other parts are given instead.
     """
     recent = store.scan(user_id, Where(kinds=("summary",), since=now - RECENTLY, now=now))
     mine = [] if session_id is None else store.scan(user_id, Where(kinds=("summary",), session_id=session_id, now=now))
-    found = {record.id: record for record in (*recent, *mine) if _holds(record, now) and record.level < TOPIC_LEVEL}
-    tops = _tops(list(found.values()))
+    found = {record.id: record for record in (*recent, *mine) if holds(record, now) and record.level < TOPIC_LEVEL}
+    tops = _tops(_right(list(found.values())))
     return sorted(tops, key=lambda record: (record.session_id == session_id, record.time), reverse=True)
+
+
+def _right(records: Sequence[Record]) -> list[Record]:
+    """Return the summaries without those that are wrong, or rest on one that is."""
+    wrong: set[str] = set()
+    for record in sorted(records, key=lambda record: record.level):
+        if WRONG in record.flags or not wrong.isdisjoint(record.source_ids):
+            wrong.add(record.id)
+    return [record for record in records if record.id not in wrong]
 
 
 def _tops(records: Sequence[Record]) -> list[Record]:
@@ -49,5 +58,6 @@ def _tops(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record.id not in covered]
 
 
-def _holds(record: Record, now: datetime) -> bool:
+def holds(record: Record, now: datetime) -> bool:
+    """Return whether what a record says is not over."""
     return record.valid_until is None or record.valid_until > now

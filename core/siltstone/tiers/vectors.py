@@ -12,15 +12,17 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from ..errors import BackendUnavailableError, SiltstoneError
-from ..protocols import Embedder, Fingerprint, Floats, Store
+from ..errors import BackendUnavailableError, SiltstoneError, for_log
+from ..protocols import PROBE, Embedder, Fingerprint, Floats, KeepsVectorsElsewhere, Store
 from ..records import Record
+from ..stores.vectorstore.engine import VectorStoreUnavailableError
 from ..text.keys import dense_key
+from .threads import LastingThreads
 
 logger = logging.getLogger("siltstone")
 
@@ -28,7 +30,7 @@ FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 """Seconds between attempts with an embedder that fails; each pause is twice the one before."""
 MUTED: Final = 30.0
-"""Seconds for which questions are not put to an embedder that could not be reached."""
+"""Seconds for which questions are not put to an embedder that failed."""
 EXIT_WAIT: Final = 30.0
 """Seconds that the end of a process waits for the batches under way: the interpreter aborts when it goes down while a
 thread is inside a model's native code."""
@@ -69,26 +71,29 @@ class VectorQueue:
         self._hurry = False
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._threads: list[threading.Thread] = []
+        self._writes = LastingThreads("siltstone-embed")
         _queues.add(self)
 
     def embed(self, texts: Sequence[str]) -> Embedding:
         """Start embedding texts; the caller asks ``ready`` and later says where rows belong by ``deliver``."""
         embedding = Embedding(self, texts)
         if texts:
-            self._start(embedding.run, "siltstone-embed")
+            self._writes.do(embedding.run)
         return embedding
 
     def embed_query(self, text: str) -> Floats | None:
-        """Return the vector of a question, or ``None`` where the embedder cannot be reached: announced, not raised.
+        """Return the vector of a question, or ``None`` where the embedder fails: announced, not raised.
 
-        After a failure it is not asked again for ``MUTED`` seconds, or until it has answered the queue.
+        After a failure it is not asked again for ``MUTED`` seconds, or until it has answered the queue. Raises what
+        siltstone knows to be wrong with it, as ``Embedding.ready`` does.
         """
         if time.monotonic() < self._muted_until:
             return None
         try:
             return self.embedder.embed_query(text)
-        except BackendUnavailableError as exc:
+        except Exception as exc:  # the words are searched without it
+            if _is_wrong(exc):
+                raise
             self.failed(exc)
             return None
 
@@ -96,7 +101,7 @@ class VectorQueue:
         """Have what an earlier process left pending embedded, once per user and opening."""
         if user_id not in self._resumed:
             self._resumed.add(user_id)
-            if self.store.stats(user_id).pending_vectors:
+            if self._lacks(user_id):
                 self.wake(user_id)
 
     def wake(self, user_id: str) -> None:
@@ -106,7 +111,8 @@ class VectorQueue:
                 return
             self._due[user_id] = None
             if self._thread is None:
-                self._thread = self._start(self._work, "siltstone-vectors")
+                self._thread = threading.Thread(target=self._work, name="siltstone-vectors", daemon=True)
+                self._thread.start()
             self._condition.notify_all()
 
     def catch_up(self, user_id: str) -> None:
@@ -123,7 +129,9 @@ class VectorQueue:
 
         Raises ``BackendUnavailableError`` when ``timeout`` (seconds) is over, and what the embedder raises.
         """
-        if not self.store.stats(user_id).pending_vectors:
+        if isinstance(self.store, KeepsVectorsElsewhere):
+            self.store.reconcile(user_id)
+        if not self._lacks(user_id):
             return
         self.wake(user_id)
         if not self._wait_for(user_id, timeout):
@@ -136,20 +144,21 @@ class VectorQueue:
     def failed(self, exc: Exception) -> None:
         """Note a failure of the embedder; the first one is logged as a warning."""
         self.last_error = f"{type(exc).__name__}: {exc}"
-        if isinstance(exc, BackendUnavailableError):
+        if not (_is_wrong(exc) or isinstance(exc, (TextsRefusedError, VectorStoreUnavailableError))):
             self._muted_until = time.monotonic() + MUTED
         if not self._warned:
             self._warned = True
+            if isinstance(exc, VectorStoreUnavailableError):
+                logger.warning("%s", exc)
+                return
             logger.warning(
-                "the embedder failed (%s); texts are stored, queued for it, and found by words", self.last_error
+                "the embedder failed (%s); texts are stored, queued for it, and found by words", for_log(exc)
             )
 
     def close(self, wait: float) -> None:
         """Give queued vectors up to ``wait`` seconds, then stop; the rest stays pending in the store."""
         deadline = time.monotonic() + wait
-        for thread in self._busy():
-            if thread is not self._thread:  # the vectors of a write; what comes of them is in ``_due`` then
-                thread.join(max(deadline - time.monotonic(), 0.0))
+        self._writes.wait(wait)  # what comes of them is in ``_due`` then
         for user_id in list(self._due):
             try:
                 self._wait_for(user_id, deadline - time.monotonic())
@@ -163,18 +172,16 @@ class VectorQueue:
         with self._condition:
             self.closing = True
             self._condition.notify_all()
-        for thread in self._busy():
-            thread.join(max(deadline - time.monotonic(), 0.0))
+        self._writes.wait(wait)
+        self._writes.close()
+        if self._thread is not None:
+            self._thread.join(max(deadline - time.monotonic(), 0.0))
 
-    def _start(self, work: Callable[[], None], name: str) -> threading.Thread:
-        thread = threading.Thread(target=work, name=name, daemon=True)  # a service that hangs must not keep the process
-        with self._condition:
-            self._threads = [*self._busy(), thread]
-            thread.start()
-        return thread
-
-    def _busy(self) -> list[threading.Thread]:
-        return [thread for thread in self._threads if thread.is_alive()]
+    def _lacks(self, user_id: str) -> bool:
+        """Return whether anything of the user is pending; all that can be counted takes long on a server."""
+        if isinstance(self.store, KeepsVectorsElsewhere):  # what is to be deleted there is pending, too
+            return self.store.stats(user_id).pending_vectors > 0
+        return bool(self.store.pending(user_id, 1))
 
     def _wait_for(self, user_id: str, timeout: float | None) -> bool:
         """Return whether the user's texts all got vectors in time; raise what the embedder raised meanwhile."""
@@ -214,19 +221,75 @@ class VectorQueue:
                     self._condition.notify_all()
 
     def _drain(self, user_id: str) -> bool:
-        """Embed what is pending now; return whether nothing is left."""
-        while records := self.store.pending(user_id, self.batch):
-            vectors = self.embedder.embed_documents([dense_key(record) for record in records])
+        """Embed what is pending now; return whether nothing is left.
+
+        Raises ``TextsRefusedError`` at the end where the embedder works and refuses some texts: they hold up no other.
+        """
+        refused: dict[str, Exception] = {}
+        while records := self._lacking(user_id, refused):
+            rows, failures = self._rows_of(records)
             if self.closing:
                 return False
-            self.store.put_vectors(user_id, records, vectors, space=self.space())
-            self.last_error, self._muted_until = None, 0.0
+            if rows:
+                made = [record for record in records if record.id in rows]
+                self.store.put_vectors(user_id, made, np.stack(list(rows.values())), space=self.space())
+                self.last_error, self._muted_until = None, 0.0
+            refused |= failures
+        if refused:
+            raise TextsRefusedError(
+                f"the embedder refuses {len(refused)} texts ({next(iter(refused.values()))}); they are stored, found "
+                "by their words, and tried again"
+            ).quoting(next(iter(refused.values())))
         return True
+
+    def _lacking(self, user_id: str, refused: Mapping[str, Exception]) -> list[Record]:
+        """Return the next batch of records without a vector, but for those that are refused."""
+        pending = self.store.pending(user_id, self.batch + len(refused))
+        return [record for record in pending if record.id not in refused][: self.batch]
+
+    def _rows_of(self, records: Sequence[Record]) -> tuple[dict[str, Floats], dict[str, Exception]]:
+        """Return the vectors of records by id, and what the embedder said to those that it refuses while it works."""
+        try:
+            return self._embedded(records), {}
+        except Exception as exc:
+            if _is_wrong(exc):
+                raise
+            try:
+                self.embedder.embed_documents([PROBE])
+            except Exception:
+                raise exc from None  # it refuses everything
+            self._muted_until = 0.0
+        rows: dict[str, Floats] = {}
+        refused: dict[str, Exception] = {}
+        halves = [records]
+        while halves and not self.closing:
+            some = halves.pop()
+            try:
+                rows |= self._embedded(some)
+            except Exception as exc:
+                if len(some) == 1:
+                    refused[some[0].id] = exc
+                else:
+                    halves += [some[len(some) // 2 :], some[: len(some) // 2]]
+        return {record.id: rows[record.id] for record in records if record.id in rows}, refused
+
+    def _embedded(self, records: Sequence[Record]) -> dict[str, Floats]:
+        rows = self.embedder.embed_documents([dense_key(record) for record in records])
+        return {record.id: row for record, row in zip(records, rows, strict=True)}
 
     def forked(self) -> None:
         """Begin anew in a forked child, which has none of its parent's threads."""
-        self._thread, self._threads, self._condition = None, [], threading.Condition()
+        self._thread, self._writes, self._condition = None, LastingThreads("siltstone-embed"), threading.Condition()
         self.late.clear()
+
+
+class TextsRefusedError(BackendUnavailableError):
+    """The embedder works, and refuses some texts."""
+
+
+def _is_wrong(exc: Exception) -> bool:
+    """Return whether siltstone knows what is wrong, so that it would be wrong again; all else may pass by itself."""
+    return isinstance(exc, SiltstoneError) and not isinstance(exc, BackendUnavailableError)
 
 
 _queues: weakref.WeakSet[VectorQueue] = weakref.WeakSet()
@@ -248,7 +311,7 @@ def _settle_all() -> None:
 
 
 class Embedding:
-    """The vectors of one write, computed batch by batch on a thread of its own.
+    """The vectors of one write, computed batch by batch on a thread that has nothing else to do.
 
     The write takes what is ready when its wait is over; the batch under way is attached when it comes, and the
     queue does the rest.
@@ -290,7 +353,7 @@ class Embedding:
         texts to the queue.
         """
         self._finished.wait(self._queue.wait)
-        if isinstance(self._error, SiltstoneError) and not isinstance(self._error, BackendUnavailableError):
+        if self._error is not None and _is_wrong(self._error):
             raise self._error
         with self._lock:
             self._taken = len(self._rows)

@@ -1,7 +1,8 @@
 """Importing: what a reader yields is decided and committed batch by batch.
 
 Each batch is one commit that insists on what was read for it, as any other write is. Killed in between, an import is
-run again: what is there is ``unchanged``, and it goes on.
+run again: what is there is ``unchanged``, and it goes on. What fails is tried once more when everything else is done,
+and kept as ``Failures``.
 """
 
 from __future__ import annotations
@@ -11,27 +12,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-import numpy as np
-
-from ..importers.reader import Copied, Found, Noted, Reading, Said, Unreadable
+from ..errors import ModelError
+from ..importers.reader import Copied, Found, Noted, PassedOver, Reading, Said, Unreadable, Whole
 from ..lifecycle import update
-from ..protocols import Embedder, Floats, Progress, Store, Stored
-from ..records import ImportProblem, ImportReport, Record
-from ..text.keys import dense_key
+from ..protocols import Embedder, Progress, Store, Stored
+from ..records import ImportProblem, ImportReport
 from ..tiers.long_term import LongTerm, Plan
 from .decide import FORGOTTEN, OUTDATED, Decision, Outcome, Rules, changed_at, decide
+from .failures import Failures
+from .given_vectors import GivenVectors
+from .preview import Preview
 from .reads import Ahead, Reads
-from .same_space import same_space
+from .shrunk import behind, take_out
+from .vector_cache import VectorCache
 
-BATCH: Final = 500
+BATCH: Final = 100
 """Items that are committed at once."""
 _MOST_PROBLEMS: Final = 1_000
+_MOST_AGAIN: Final = 1_000
+"""Failures that are held to be tried again at the end; of more, the rest is only written down."""
+_FEW: Final = 8
 
 
 class Import:
     """One import into one user's memory; ``run`` it once.
 
-    ``stored`` is called with the ids of the items that a batch wrote.
+    ``stored`` is called with the ids of the items that a batch wrote. Vectors come from ``cache`` where there is one,
+    and are added to it, ``embed_batch`` texts at once.
     """
 
     def __init__(
@@ -43,35 +50,62 @@ class Import:
         *,
         dry_run: bool,
         stored: Callable[[Sequence[str]], None],
+        failures: Failures,
+        cache: VectorCache | None = None,
+        embed_batch: int = 32,
     ) -> None:
-        self._store, self._long_term, self._embedder, self._rules = store, long_term, embedder, rules
+        self._store, self._long_term, self._rules = store, long_term, rules
         self._ahead = Ahead(rules.user_id) if dry_run else None
         self._stored = stored
+        self._failures = failures
+        self._vectors = GivenVectors(embedder, cache, batch=embed_batch)
+        self._preview = Preview()
+        self._again: list[Found] = []
+        self._last_round = False
+        self._taken_out = 0
         self._counts: Counter[str] = Counter()
         self._problems: list[ImportProblem] = []
+        self._named: Counter[str] = Counter()
         self._waiting: dict[int, tuple[Found, Outcome]] = {}
         self._changed: set[str] = set()
-        self._vectors_fit: bool | None = None
-        self._vectors: Counter[bool] = Counter()
 
     def run(self, format: str, reading: Reading, progress: Progress | None) -> ImportReport:
         """Import everything that is read; return the report."""
         done = 0
         for batch in _batches(reading.items):
-            self._write(batch, last=False)
-            done += len(batch)
+            done += self._take(batch)
             if progress is not None:
-                progress(done, max(done, reading.total or 0))
+                progress(done, reading.expected(done))
         self._settle()
+        if progress is not None:
+            progress(done, done)
         counts = {name: self._counts[name] for name in ("added", "updated", "unchanged", "skipped", "failed")}
         return ImportReport(
-            format,
+            reading.format or format,
             read=sum(counts.values()),
             **counts,
             problems=tuple(self._problems),
-            notes=tuple(self._notes()),
+            notes=(*reading.notes, *self._notes()),
             dry_run=self._ahead is not None,
+            failed_file=self._failures.finish(),
+            preview=self._preview.report(),
         )
+
+    def _take(self, batch: Sequence[Found]) -> int:
+        """Write a batch, then take out what is no longer in sources that have ended in it; return how many it had."""
+        items = [found for found in batch if not isinstance(found.item, Whole)]
+        for found in items:
+            self._preview.add(found)
+        self._write(items, last=False)
+        for found in batch:
+            if isinstance(found.item, Whole):
+                ids = behind(self._store, self._rules.user_id, found.item, self._ahead)
+                self._taken_out += len(ids)
+                if ids and self._ahead is not None:
+                    self._ahead.drop(ids)
+                elif ids:
+                    take_out(self._store, self._rules.user_id, ids)
+        return len(items)
 
     def _settle(self) -> None:
         """Write what waited for items that stood behind it, until what is left waits for nothing that will come."""
@@ -80,16 +114,35 @@ class Import:
             left, last = len(self._waiting), len(self._waiting) == left
             for batch in _batches([found for found, _ in self._waiting.values()]):
                 self._write(batch, last=last)
+        self._last_round = True
+        for batch in _batches(self._again):
+            self._write(batch, last=True)
 
     def _write(self, batch: Sequence[Found], *, last: bool) -> None:
-        self._judge_vectors(batch)
+        """Write a batch; where the embedder cannot cope with it, find the text that it fails at."""
+        try:
+            self._write_whole(batch, last=last)
+        except ModelError as exc:
+            if len(batch) > 1:
+                before = self._counts.total() - self._counts["failed"]
+                for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
+                    self._write(half, last=last)
+                if len(batch) > _FEW and self._counts.total() - self._counts["failed"] == before:
+                    raise  # not a text is at fault, but the model
+            else:
+                self._count(batch[0], Decision("failed", reason=str(exc)), set(), last=last)
+
+    def _write_whole(self, batch: Sequence[Found], *, last: bool) -> None:
+        if not batch:
+            return
+        self._vectors.judge(batch)
         decided: list[tuple[Found, Decision]] = []
 
         def plan() -> Plan:
             reads = Reads(self._store, self._rules.user_id, _ids(batch), self._ahead)
             decided[:] = [(found, self._decide(found, reads)) for found in batch]
             puts = tuple(put for _, decision in decided for put in decision.puts)
-            return Plan(puts, reads.expect, tuple(reads.written))
+            return Plan(self._vectors.fill(puts), reads.expect, tuple(reads.written))
 
         if self._ahead is None:
             written = update.write(self._store, self._long_term, self._rules.user_id, plan)
@@ -103,10 +156,12 @@ class Import:
     def _decide(self, found: Found, reads: Reads) -> Decision:
         if isinstance(found.item, Unreadable):
             return Decision("failed", reason=found.item.reason)
+        if isinstance(found.item, PassedOver):
+            return Decision("skipped", reason=found.item.reason)
+        assert not isinstance(found.item, Whole)  # it is no item, and not decided on
         if isinstance(found.item, Copied) and self._is_outdated(found.item.versions[-1], reads):
             return Decision("skipped", reason=OUTDATED)
-        vector = _vector(found) if self._vectors_fit else None
-        decision = decide(found.item, reads, self._rules, vector)
+        decision = decide(found.item, reads, self._rules, self._vectors.of(found))
         for put in decision.puts[-1:]:
             before = reads.get(put.id)
             if before is not None and update.told(before) != update.told(put):
@@ -146,35 +201,29 @@ class Import:
             return
         elif decision.lacks is not None:
             outcome, reason = "skipped", f"it rests on {decision.lacks!r}, which is not in this store"
+        if outcome == "failed" and self._keeps_for_later(found, reason or ""):
+            return
         self._counts[outcome] += 1
-        if outcome in ("added", "updated") and _vector(found) is not None:
-            self._vectors[bool(self._vectors_fit)] += 1
-        if reason is not None and len(self._problems) < _MOST_PROBLEMS:
+        if outcome in ("added", "updated"):
+            self._vectors.note(found)
+        if reason is not None and self._named[outcome] < _MOST_PROBLEMS:
+            self._named[outcome] += 1
             self._problems.append(ImportProblem(found.where, outcome, reason, next(iter(_ids([found])), None)))
 
-    # --- vectors
-
-    def _judge_vectors(self, batch: Sequence[Found]) -> None:
-        """Find out once, from the first batch with vectors, whether they can be taken over."""
-        if self._vectors_fit is not None:
-            return
-        pairs = [
-            (dense_key(record), vector)
-            for found in batch
-            if (vector := _vector(found)) is not None and (record := _record(found)) is not None
-        ]
-        if pairs:
-            texts, vectors = zip(*pairs, strict=True)
-            self._vectors_fit = same_space(self._embedder, texts, vectors)
+    def _keeps_for_later(self, found: Found, reason: str) -> bool:
+        """Return whether a failure is to be tried again at the end; otherwise it is written down."""
+        is_damaged = isinstance(found.item, Unreadable)  # once more would be the same
+        if not self._last_round and not is_damaged and len(self._again) < _MOST_AGAIN:
+            self._again.append(found)
+            return True
+        if self._ahead is None:
+            self._failures.add(found, reason)
+        return False
 
     def _notes(self) -> Iterator[str]:
-        if taken := self._vectors[True]:
-            yield f"{taken} vectors of the source are of this memory's embedding space and were taken over"
-        if left := self._vectors[False]:
-            yield (
-                f"{left} vectors of the source could not be shown to be of this memory's embedding space: "
-                "their texts are embedded anew"
-            )
+        if self._taken_out:
+            yield f"{self._taken_out} that a source held before, behind its end, went out with what was made of them"
+        yield from self._vectors.notes()
 
 
 def _batches(items: Iterable[Found]) -> Iterator[list[Found]]:
@@ -195,16 +244,3 @@ def _ids(batch: Iterable[Found]) -> Iterator[str]:
             yield found.item.message.id
         elif isinstance(found.item, Noted):
             yield found.item.record.id
-
-
-def _vector(found: Found) -> Floats | None:
-    vector = found.item.vector if isinstance(found.item, (Copied, Noted)) else None
-    if vector is None or not np.isfinite(vector).all() or not vector.any():
-        return None
-    return vector
-
-
-def _record(found: Found) -> Record | None:
-    if isinstance(found.item, Copied):
-        return found.item.versions[-1].record
-    return found.item.record if isinstance(found.item, Noted) else None

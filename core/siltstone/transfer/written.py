@@ -17,8 +17,11 @@ Write: TypeAlias = Callable[[bytes], object]
 
 
 @contextmanager
-def written(target: str | os.PathLike[str] | IO[Any], *, inside: str) -> Iterator[Write]:
-    """Give the block a function that writes bytes to the target, whole or not at all where that is a path."""
+def written(target: str | os.PathLike[str] | IO[Any], *, inside: str | None) -> Iterator[Write]:
+    """Give the block a function that writes bytes to the target, whole or not at all where that is a path.
+
+    ``inside``: a store's folder, in which it may not lie, where one is concerned.
+    """
     if not isinstance(target, (str, os.PathLike)):
         if not hasattr(target, "write"):
             raise InvalidInputError(f"a path or an open file is needed, not {type(target).__name__}")
@@ -27,11 +30,8 @@ def written(target: str | os.PathLike[str] | IO[Any], *, inside: str) -> Iterato
     path = os.path.realpath(os.fspath(target))
     if os.path.exists(path) and not os.path.isfile(path):
         raise ConfigurationError(f"{path} is no regular file: nothing was written; pass it opened for writing")
-    if os.path.isdir(inside) and os.path.commonpath([path, os.path.realpath(inside)]) == os.path.realpath(inside):
-        raise ConfigurationError(
-            f"{path} lies in the store's own folder, which forget() must be able to vouch for: nothing was written; "
-            "choose a place outside"
-        )
+    if inside is not None:
+        check_outside(path, inside)
     half_done = f"{path}.{secrets.token_hex(4)}.part"
     try:
         file = _File(half_done)
@@ -44,6 +44,23 @@ def written(target: str | os.PathLike[str] | IO[Any], *, inside: str) -> Iterato
     except BaseException:
         disk.unlink(half_done)
         raise
+
+
+def check_outside(path: str, inside: str) -> None:
+    """Raise ``ConfigurationError`` for a path in the folder ``inside``, where that is one."""
+    path, inside = os.path.realpath(path), os.path.realpath(inside)
+    if os.path.isdir(inside) and os.path.commonpath([path, inside]) == inside:
+        raise ConfigurationError(
+            f"{path} lies in the store's own folder, which forget() must be able to vouch for: nothing was written; "
+            "choose a place outside"
+        )
+
+
+def write_all(fd: int, data: bytes | bytearray) -> None:
+    """Write data to an open file, all of it."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]
 
 
 def _into(file: IO[Any]) -> Write:

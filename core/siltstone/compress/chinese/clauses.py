@@ -40,9 +40,9 @@ _VERBAL: Final = (
 )
 _SELF: Final = re.compile(r"^(?:我们家?|我自己|我本人|咱们?家?|俺们?|本人|我)(?!的(?![话意]))")
 _RELATION: Final = re.compile(
-    rf"^(?P<whose>我们?家?的?|咱们?家?的?|俺家?|他的?|她的?)(?P<which>那个?|这个?|大|小|二|前|亲|高中|大学"
+    rf"^(?P<whose>我们?家?的?|咱们?家?的?|俺家?|他的?|她的?)(?P<which>那个?|这个?|大|小|二|前|亲|唯一的?|高中|大学"
     rf"|公司|以前的?|最好的)*(?P<relation>{CHINESE_PATTERN})(?P<second>的?(?:{CHINESE_PATTERN}))?(?!们|节"
-    rf"|镇|店|号|年)(?P<name>[小老阿](?![区学家师板婆公孩狗猫组时])[\u4e00-\u9fff]|{_NAME}{_VERBAL})?"
+    rf"|镇|店|号|年)(?P<name>[小老阿](?![区学家师板婆公孩狗猫组时])[\u4e00-\u9fff]|[A-Z][A-Za-z]{{1,12}}|{_NAME}{_VERBAL})?"
 )
 _KNOWN_AS: Final = re.compile(
     rf"^(?P<name>(?!我|你|他|她|这|那"
@@ -62,13 +62,15 @@ _THING: Final = re.compile(r"^(?:这|那|有人|大家|别人|人们|你|您|有
 class Clause:
     """A clause as written, whom it is about, and what it says of them, leading adverbs and time words included.
 
-    ``kind`` is ``self``, ``other``, ``thing``, or ``nobody``: without a subject of its own.
+    ``kind`` is ``self``, ``other``, ``thing``, or ``nobody``: without a subject of its own. ``whom`` are the words of
+    the same message for the one that a pronoun stands for.
     """
 
     text: str
     kind: str
     subject: str
     rest: str
+    whom: str = ""
 
 
 def clauses(sentence: str, people: People) -> Iterator[Clause]:
@@ -85,7 +87,8 @@ def clauses(sentence: str, people: People) -> Iterator[Clause]:
         if clause.kind == NOBODY and kind == OTHER and _HANDLED.search(clause.rest):
             subject, kind = people.speaker, SELF  # 抱他的时候腰疼: he cannot be the one who carries him
         if clause.kind == NOBODY:
-            clause = Clause(text, NOBODY if kind in (SELF, NOBODY) else kind, subject, clause.rest)
+            whom = people.words_of(subject) if kind == OTHER else ""
+            clause = Clause(text, NOBODY if kind in (SELF, NOBODY) else kind, subject, clause.rest, whom)
         else:
             subject, kind = clause.subject, clause.kind
         note_mentions(text, people)
@@ -105,15 +108,18 @@ def _read(text: str, people: People) -> Clause:
         return Clause(text, SELF, people.speaker, body[match.end() :])
     if match := _PRONOUN.match(body):
         pronoun = match["pronoun"]
-        subject = people.pronoun({"他": "m", "她": "f"}.get(pronoun, "p" if "们" in pronoun else "m"))
-        return Clause(text, OTHER if subject else THING, subject or "", body[match.end() :])
+        gender = {"他": "m", "她": "f"}.get(pronoun, "p" if "们" in pronoun else "m")
+        whom = people.words_for("a" if pronoun == "它" else gender) if pronoun != "人家" else ""
+        subject = people.pronoun(gender)
+        return Clause(text, OTHER if subject else THING, subject or "", body[match.end() :], whom)
     if _THING.match(body):
         return Clause(text, THING, "", body)
     if match := re.match(r"^(?:[大小]的那?个?|老[大二三])(?=[^\W\d])", body):
         return Clause(text, OTHER, people.related("child"), body[match.end() :])
     if match := _BARE_RELATION.match(body):
         relation = CHINESE.get(match["relation"], match["relation"])
-        return Clause(text, OTHER, people.related(relation), (match["name"] or "") + match["rest"])
+        subject = people.related(relation, written=match["relation"])
+        return Clause(text, OTHER, subject, (match["name"] or "") + match["rest"])
     for name in sorted(people.genders, key=len, reverse=True):
         if len(name) > 1 and body.startswith(name):
             return Clause(text, OTHER, people.named(name), body[len(name) :])
@@ -150,19 +156,20 @@ def _relative(match: re.Match[str], people: People) -> str:
     if match["second"]:
         owner = people.related(relation, None, of)
         return people.related(CHINESE[match["second"].lstrip("的")], match["name"], owner)
-    return people.related(relation, match["name"], of)
+    written = None if match["name"] or of else match["whose"] + (match["which"] or "") + match["relation"]
+    return people.related(relation, match["name"], of, written=written)
 
 
 ANYWHERE: Final = re.compile(
-    rf"(?P<whose>我们?家?的?|他的?|她的?)(?P<which>那个?|大|小|二|前|高中|大学"
+    rf"(?P<whose>我们?家?的?|他的?|她的?)(?P<which>那个?|大|小|二|前|亲|唯一的?|高中|大学"
     rf"|公司)?(?P<relation>{CHINESE_PATTERN})(?P<second>的?(?:{CHINESE_PATTERN}))?(?!们|节|镇|店|号"
-    rf"|年)(?P<name>[小老阿](?![区学家师板婆公孩狗猫组时])[\u4e00-\u9fff]|{_NAME}{_VERBAL})?"
+    rf"|年)(?P<name>[小老阿](?![区学家师板婆公孩狗猫组时])[\u4e00-\u9fff]|[A-Z][A-Za-z]{{1,12}}|{_NAME}{_VERBAL})?"
 )
 _CALLED: Final = re.compile(
-    r"(?:名字|小名|大名)?(?:就?叫|名叫|叫做)(?P<name>[\u4e00-\u9fffA-Za-z·]{1,6}?)(?=的|了|$|[，,。！!]|在|是)"
+    r"(?:(?:名字|小名|大名)?(?:就?叫|名叫|叫做)|(?:[起取](?:了?个)?名|名字)(?:叫|为|是)?)(?P<name>[\u4e00-\u9fffA-Za-z·]{1,6}?)(?=的|了|$|[，,。！!]|在|是)"
 )
 _ALONG: Final = re.compile(
-    r"(?:和|跟|陪|带|给|找|让|叫|问|帮|接|送|把|被|等|替|教|养|是|有)(?:我|着|了)?(?:家"
+    r"(?:和|跟|陪|带|给|找|让|叫|问|帮|接|送|把|被|等|替|教|养|是|有)(?:我|着|了|了?一?[个位])?(?:家"
     r"|的)?(?P<relation>爸妈|爸爸|妈妈|爸|妈|奶奶|爷爷|外婆|外公|老公|老婆|太太|媳妇|儿子|女儿|闺女|孩子"
     r"|女朋友|男朋友|对象|姐姐|哥哥|弟弟|妹妹|室友|闺蜜)"
 )
@@ -174,7 +181,7 @@ def note_mentions(text: str, people: People) -> None:
     for match in ANYWHERE.finditer(text):
         _relative(match, people)
     for match in _ALONG.finditer(text):
-        people.related(CHINESE[match["relation"]])
+        people.related(CHINESE[match["relation"]], written=match["relation"])
     for match in _YOURS.finditer(text):
         people.related(CHINESE[match["relation"]], None, people.listener or "user")
     called = _CALLED.search(text)
@@ -197,3 +204,4 @@ def name_last(people: People, name: str) -> None:
         people.relations[name] = relation
         people.genders[name] = people.genders.get(last, "n")
         people.mentioned[-1] = name
+        people.renamed(last, name)

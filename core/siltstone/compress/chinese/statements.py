@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from ..bonds import own_bond
 from ..fragments import bare
 from ..modality import asks, asserted, tentative
 from ..people import People
-from ..statement import EVENTS, FACTS, OTHER, SELF, THING, Finding, Statement, state
+from ..relations import CHINESE, CHINESE_PATTERN
+from ..statement import EVENTS, FACTS, NOBODY, OTHER, SELF, THING, Finding, Statement, state
 from ..when import dated, resolve
-from . import events, facts, tastes
+from . import cues, events, facts, tastes
 from .characters import as_written, simplified
 from .clauses import ANYWHERE, Clause, clauses
 from .clauses import note_mentions as clauses_note
@@ -22,8 +24,9 @@ _QUOTED: Final = re.compile(r"[“\"「『][^”\"」』]{6,}[”\"」』]")
 """Somebody else's words; a quoted word or two is the speaker's own."""
 
 _REPORTED: Final = re.compile(
-    r"(?:(?<![小传学解演胡再直明会能爱少])说(?!好|起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得"
-    r"|认为|以为|念叨|骂我?|劝|建议|嫌我?|吐槽|抱怨|问我|告诉我|声称|号称|传言|听说|据说)"
+    r"(?:(?<![小传学解演胡再直明会能爱少])说(?!再见|拜拜|好|起来|实话|到|不定|好了|一口|日语|英语|中文|话)|讲(?!究|课|台)|觉得"
+    r"|认为|以为|念叨|骂我?|劝|建议|嫌我?|吐槽|抱怨|问我|告诉我|声称|号称|传言|听说|据说"
+    r"|梦(?:见|到|里)|装作|装成|假装|假扮|扮演|幻想|歌词|台词|(?:戏|剧|书|小说|故事|游戏|电影|歌)里(?:的?我|[，,]?我(?:是|叫|住|有)))"
 )
 _DIAGNOSED: Final = re.compile(
     r"^(?:医生|大夫|体检报告|检查结果|B超|化验单?|牙医|医院)(?:也|都|今天|昨天)?(?:说|讲|显示|告诉我"
@@ -63,9 +66,16 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
         return
     claimed = _QUOTED.sub("", claimed)
     reported, told = False, list[Statement]()
+    before = ""
     for clause in clauses(claimed, people):
         if told and told[-1].field == EVENTS and told[-1].when is None and _IT_IS_ON.match(clause.text):
             told[-1] = dataclasses.replace(told[-1], when=resolve(clause.text, said_at, future=True))
+        if told_name := _pet_named(claimed, before, clause.text):
+            told = [one for one in told if one.attribute not in ("pet", "event")]
+            told.append(Statement(FACTS, told_name, people.speaker, "pet"))
+            before = clause.text
+            continue
+        before = clause.text
         # What somebody is reported to say is their opinion, up to where the speaker speaks for themselves again.
         if diagnosed := _DIAGNOSED.match(clause.text):
             rest = clause.text[diagnosed.end() :]
@@ -86,10 +96,31 @@ def _find(sentence: str, people: People, said_at: datetime | None, to_machine: b
         for found in _findings(clause, to_machine):
             if proposed and found.attribute not in ("name", "instruction", "reminder"):
                 continue
-            told.append(state(found, clause.text, clause.subject or people.speaker, said_at))
+            stated = state(found, clause.text, clause.subject or people.speaker, said_at)
+            told.append(dataclasses.replace(stated, whom=clause.whom))
+    if not reported and all(one.field == EVENTS for one in told) and (cue := cues.find(claimed)):
+        told = [state(cue, bare(claimed), people.speaker, said_at)]
     yield from (_whole(one, claimed) for one in told)
     if len(claimed) < len(sentence):
         clauses_note(sentence[len(claimed) :], people)
+
+
+_GOT_A_PET: Final = re.compile(
+    r"(?:来|添|多|买|捡|养|抱|接|有)(?:回家?|到)?了?(?:一|两|三|\d)?(?:只|条|个|匹|头)[^，]{0,6}(?:猫|狗|犬|兔|鹦鹉|仓鼠|龟|柯基|金毛|布偶|泰迪"
+    r"|拉布拉多|哈士奇|边牧|宠物)"
+)
+_NAMES_IT: Final = re.compile(
+    r"^(?:我们?|它|她|他)?(?:给它|管它)?的?(?:名字|小名|大名)?(?:就?叫|是|名叫|叫做|叫它|[起取]了?个?名字?(?:叫|为|是)?)[\u4e00-\u9fffA-Za-z]{1,10}$"
+)
+
+
+def _pet_named(sentence: str, before: str, text: str) -> str | None:
+    """Return the clauses that get a pet and name it, as one: 我养了只猫，名字叫Luna."""
+    if not _GOT_A_PET.search(before) or not _NAMES_IT.match(text):
+        return None
+    start = sentence.find(before)
+    end = sentence.find(text, start) + len(text)
+    return sentence[start:end] if 0 <= start < end else None
 
 
 _LEANS: Final = re.compile(r"^我?(?:会|就会|也|真的|严重)*过敏了?$")
@@ -107,7 +138,7 @@ def _supposed_apart(sentence: str) -> str:
 
 _LEFT_OPEN: Final = ("时", "的时候", "之后", "以后", "的话")
 """Ends of clauses that only lead up to another."""
-_NO_EVENT: Final = frozenset({"diet", "health", "age", "family", "birthday", "phone", "name", "trait"})
+_NO_EVENT: Final = frozenset({"diet", "health", "age", "family", "birthday", "phone", "name", "trait", "skill"})
 """Facts whose clause may look like news or a plan, and is not."""
 _WITH_TASTE: Final = frozenset({"name", "age"})
 _WITH_EVENT: Final = frozenset({"home", "work", "origin", "pet"})
@@ -120,9 +151,12 @@ def _findings(clause: Clause, to_machine: bool) -> list[Finding]:
     if clause.kind == THING:
         event = events.find_in_thing(clause)
         return [event] if event else []
-    taste, event, told = tastes.find(clause), events.find(clause), list(facts.find(clause))
+    taste = tastes.find(clause) or (cues.taste(clause.rest) if clause.kind in (SELF, NOBODY) else None)
+    event, told = events.find(clause), list(facts.find(clause))
     if taste is not None:
         return [taste, *(fact for fact in told if fact.attribute in _WITH_TASTE)]
+    if event is None and not told and clause.kind in (SELF, NOBODY) and own_bond(clause.text):
+        return [Finding(FACTS, "family")]
     if event is None or any(fact.attribute in _NO_EVENT for fact in told):
         return told
     told = [
@@ -137,8 +171,16 @@ def event_is_undated(clause: Clause) -> bool:
     return not dated(clause.text)
 
 
+_PRESENTED: Final = re.compile(
+    rf"^(?P<name>(?!我|你|他|她|这|那|谁)[\u4e00-\u9fffA-Za-z]{{2,6}}?)(?:就)?是我们?家?的?(?:亲|唯一的?|[大小二])?(?P<relation>{CHINESE_PATTERN})$"
+)
+"""Whom a clause presents by name first: 米娅是我妹妹."""
+
+
 def _introductions(text: str, people: People) -> Iterator[Statement]:
     """Yield 我同事小李: a name told in passing."""
+    if presented := _PRESENTED.match(text):
+        yield Statement(FACTS, text, people.related(CHINESE[presented["relation"]], presented["name"]), "relation")
     for match in ANYWHERE.finditer(text):
         if match["name"] and match["whose"].startswith("我") and not match["second"]:
             yield Statement(FACTS, match.group(), match["name"], "relation")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..statement import EVENTS, PREFERENCES, SELF, Finding
+from ..statement import EVENTS, FACTS, PREFERENCES, SELF, Finding
 from ..when import dated
 from . import vocabulary as words
 from .clauses import Clause
@@ -46,7 +46,7 @@ _TO_LISTENER: Final = (
 )
 _ORDER: Final = re.compile(
     rf"^(?:{_TO_LISTENER}[,，\s]*)*(?:请|别|不要|不用|不必|不许|少|多|用|叫我|喊我|称呼我|回答|回复|说|讲"
-    rf"|尽量|控制|保持|直接|直说|只|先用|给出|给我|写|改用|按|避免|禁止|跟我说|帮我用)"
+    rf"|尽量|控制|保持|直接|直说|只|先用|给出|给我|写|改用|改回|换回|换成|切换|恢复|按|避免|禁止|跟我说|帮我用)"
     r"|^[^，]{1,6}(?:别|不要|请)(?:做成|写成|用|发|列|写|搞)|^[^，]{1,6}用[^，]{1,6}(?:写|说|表示|回答|标|算|计)$"
 )
 _MANNER: Final = re.compile(
@@ -57,10 +57,16 @@ _MANNER: Final = re.compile(
     r"|哄|直说|直接说|委婉|夸我|改句子|句子|用词|形容词|打比方|比喻|出现"
 )
 _STANDING: Final = re.compile(
-    r"以后|今后|往后|从现在|从今|每|一律|统一|永远|总是|下次|都|别|不要|不用|不许|尽量|就行|就好|叫我|喊我|称呼|用|直说"
+    r"以后|今后|往后|从现在|从今|每|一律|统一|永远|总是|下次|都|别|不要|不用|不许|尽量|就行|就好|叫我|喊我|称呼|用|直说|[改换]回|换成|切换|恢复"
 )
 _NICKNAME: Final = re.compile(r"(?:叫|喊|称呼)我(?!去|来|做|别|不要|起床|吃|怎么)[\u4e00-\u9fffA-Za-z]{1,8}")
 _OF_OTHERS: Final = re.compile(r"^(?:大家|朋友|同事|别人|他们|家里人|只有|我[爸妈哥姐])")
+
+
+_RELEASE: Final = re.compile(
+    r"(?:可以)?(?:不用|不必|不需要|用不着|没必要)再|可以(?:不用|不必|停止)|^[^，]{0,3}可以(?:再|继续)?(?:用|说|写|发)[^，]{1,8}了$"
+)
+"""What takes an instruction back, and gives none."""
 
 
 def instruction(clause: Clause) -> Finding | None:
@@ -72,6 +78,8 @@ def instruction(clause: Clause) -> Finding | None:
         return None
     if _NICKNAME.search(text) and not re.search(r"(?:别|不要|不用)(?:再)?(?:叫|喊|称呼)我", text):
         return Finding(PREFERENCES, "name")
+    if _RELEASE.search(text) and _MANNER.search(text):
+        return Finding(FACTS, "former instruction")
     if _ORDER.match(text) and _MANNER.search(text) and _STANDING.search(clause.text):
         return Finding(PREFERENCES, "instruction")
     return None

@@ -54,7 +54,10 @@ _BARE_RELATION: Final = re.compile(
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(rf"^(?P<name>{NAME})\b(?:,\s+(?:my|our)\s+[^,]{{2,40}},)?")
-_SELF: Final = re.compile(r"^(?:i|we|me and [\w ]{1,20}?|(?:both of us|all of us))\b(?=\s|['’]|$)", re.IGNORECASE)
+_SELF: Final = re.compile(
+    r"^(?:i|we|me and [\w ]{1,20}?|(?:my |our )?[\w'’ -]{2,24}? and i|(?:both of us|all of us))\b(?=\s|['’]|$)",
+    re.IGNORECASE,
+)
 _PERSON: Final = re.compile(r"^(?P<pronoun>he|she|they|who)\b", re.IGNORECASE)
 _THING: Final = re.compile(
     r"^(?:it|that|this|there|these|those|you|everyone|everybody|nobody|nothing|someone|people|your)\b", re.IGNORECASE
@@ -62,7 +65,7 @@ _THING: Final = re.compile(
 _DETERMINED: Final = re.compile(
     r"^(?P<article>the|my|our|his|her|their|a|an)\s+(?P<noun>[\w'’-]+(?:\s+[\w'’-]+){0,3}?)\s+(?=(?:is|are"
     r"|was|were|will|has|have|starts?|begins?|ends?|got|came|comes|arrives?|opens?|finally|just|went|goes"
-    r"|takes?|took)\b)",
+    r"|takes?|took|leaves?|departs?|lands?|sets off|boards)\b)",
     re.IGNORECASE,
 )
 _BARE_NOUN: Final = re.compile(
@@ -93,7 +96,8 @@ NO_NAMES: Final = words_of(
 class Clause:
     """A clause as written, who or what it is about, and what it says of them with contractions written out.
 
-    ``kind`` is ``self``, ``other``, ``thing`` or ``nobody`` (no subject of its own); ``noun`` names the thing.
+    ``kind`` is ``self``, ``other``, ``thing`` or ``nobody`` (no subject of its own); ``noun`` names the thing;
+    ``whom`` are the words of the same message for the one that a pronoun stands for.
     """
 
     text: str
@@ -102,6 +106,7 @@ class Clause:
     rest: str
     noun: str = ""
     elided: bool = False
+    whom: str = ""
 
 
 _PERSON_AT_END: Final = re.compile(rf"(?:\b(?i:{ENGLISH_PATTERN})|\b{NAME})$")
@@ -110,7 +115,7 @@ _PERSON_AT_END: Final = re.compile(rf"(?:\b(?i:{ENGLISH_PATTERN})|\b{NAME})$")
 def clauses(sentence: str, people: People) -> Iterator[Clause]:
     """Yield the clauses of a sentence. Pronouns are resolved by ``people``, which learns whom the sentence mentions."""
     before = ""
-    for text in (text for piece in _pieces(sentence) for text in coordinated(bare(piece))):
+    for text in (text for piece in _joined(_pieces(sentence), sentence) for text in coordinated(bare(piece))):
         if text:
             clause = _read(text, people)
             if before and re.match(r"who\b", text, re.IGNORECASE):
@@ -124,6 +129,24 @@ def clauses(sentence: str, people: People) -> Iterator[Clause]:
 
 
 _TURNED: Final = re.compile(r"\bused to\b[^.;]*\b(?:but|and) (?:now|these days|nowadays|today|then)\b", re.IGNORECASE)
+
+
+_COMPANION: Final = re.compile(rf"(?:{NAME}|(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){{0,2}}[a-z]+)$")
+
+
+def _joins(companion: str, piece: str, sentence: str) -> bool:
+    return _COMPANION.match(companion) is not None and f"{companion} and {piece}" in sentence
+
+
+def _joined(pieces: list[str], sentence: str) -> list[str]:
+    """Return pieces with "my husband" and "I split up" as one: two who are the subject together."""
+    found: list[str] = []
+    for piece in pieces:
+        if found and re.match(r"I\b(?!['’])", piece) and _joins(found[-1].strip(), piece, sentence):
+            found[-1] = f"{found[-1].strip()} and {piece}"
+        else:
+            found.append(piece)
+    return found
 
 
 def _pieces(sentence: str) -> list[str]:
@@ -155,10 +178,12 @@ def _read(text: str, people: People) -> Clause:
         return Clause(text, OTHER, subject, _possessive_is(full[match.end() :]))
     if match := _PERSON.match(full):
         pronoun = match["pronoun"].lower()
-        meant = people.pronoun({"he": "m", "she": "f"}.get(pronoun, "p"))
+        gender = {"he": "m", "she": "f"}.get(pronoun, "p")
+        whom = people.words_for(gender) if pronoun != "who" else ""
+        meant = people.pronoun(gender)
         if pronoun == "who" and people.mentioned:
             meant = people.mentioned[-1]
-        return Clause(text, OTHER if meant else THING, meant or "", full[match.end() :].strip())
+        return Clause(text, OTHER if meant else THING, meant or "", full[match.end() :].strip(), whom=whom)
     if _THING.match(full):
         return Clause(text, THING, "", full, noun="it")
     if match := _DETERMINED.match(full):
@@ -189,10 +214,15 @@ def relative(match: re.Match[str], people: People) -> str:
     if match["whose"].lower() in ("his", "her", "their"):
         of = people.pronoun({"his": "m", "her": "f"}.get(match["whose"].lower(), "p"))
     name = match["name"] if match["name"] and match["name"].split()[0] not in NO_NAMES else None
+    written = None if name or of else _called(match)
     if match["chain"]:
         owner = people.related(relation, None, of)
         return people.related(ENGLISH[match["second"].lower()], name, owner)
-    return people.related(relation, name, of)
+    return people.related(relation, name, of, written=written)
+
+
+def _called(match: re.Match[str]) -> str:
+    return f"{match['whose']} {match['which'] or ''}{match['relation']}"
 
 
 ANYWHERE: Final = re.compile(r"(?<![\w'’])" + _RELATION.pattern[1:], re.IGNORECASE)

@@ -18,7 +18,7 @@ _INFLECTED: Final = (
     r"(?:lives (?=in|at|near|with|on|here|there|abroad|alone)|works (?=at|for|as|in|with|from|on|part|full)"
     r"|(?:loves|hates|adores|dislikes|prefers|enjoys|speaks|owns|drives|teaches|studies|keeps|has|is) (?=\S)"
     r"|(?:moved|started|joined|quit|left|bought|adopted|married|retired|became|graduated|lived|worked|studied|began"
-    r"|changed|switched|got) (?=\S))"
+    r"|changed|switched|got|settled|resettled|relocated) (?=\S))"
 )
 _QUALITY: Final = (
     r"(?:(?:also |very |severely |slightly )?(?:allergic to|intolerant|lactose|vegan\b|vegetarian|diabetic|married"

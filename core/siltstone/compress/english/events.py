@@ -127,6 +127,12 @@ _RESCHEDULED: Final = re.compile(
     r")?(?:to|until|till)\b",
     re.IGNORECASE,
 )
+_PLACE_AND_DAY: Final = re.compile(
+    r"[A-ZÀ-Ý][\w'’-]+(?: [A-Z]\w+)?,? (?:on|in|from|next|this) (?:the )?(?:\w+ ){0,2}(?:\d|week|weekend|month"
+    r"|January|February|March|April"
+    r"|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)"
+)
+"""A plan without a verb: "Kyoto on February 3!"."""
 _TURNED_INTO: Final = re.compile(
     r"(?:offered|hired|recruited|headhunted|poached|taken on|fired|promoted"
     r"|accepted|diagnosed|laid off|admitted|elected)\b"
@@ -134,9 +140,17 @@ _TURNED_INTO: Final = re.compile(
     re.IGNORECASE,
 )
 _MOVED: Final = re.compile(
-    r"(?:back |over |up |down |out |in |away |house)*(?:to|from|in|into|house|out|here|home|with)\b|$", re.IGNORECASE
+    r"(?:back |over |up |down |out |in |away |house|all the way |across \w+ )*(?:to|from|in|into|house|out|here"
+    r"|home|with)\b|$",
+    re.IGNORECASE,
 )
-_THERE: Final = re.compile(r"\b(?:to|into|in)\s+(?:a |an |the |our |my )?(?:new )?\w+", re.IGNORECASE)
+_THERE: Final = re.compile(
+    r"\b(?:to|into|in)\s+(?!(?:yesterday|today|last|this|just|on|at|now|together|already|recently|finally|and|over"
+    r"|a (?:few"
+    r"|couple|week|month|year)|\d)\b)(?:a |an |the |our |my )?(?:new )?\w+",
+    re.IGNORECASE,
+)
+"""Where to; "we moved in yesterday" says when."""
 
 
 def moved(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
@@ -185,5 +199,9 @@ def find_elided(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
             yield from moved(clause, predicate) if predicate.verb in words.MOVE else _past(clause, predicate)
     elif dated(clause.text, days=100) and not _RECURRING.search(clause.text):
         gerund = re.match(r"\w+ing\b", clause.rest) and verb_stem(first) not in words.EMPTY
-        if gerund or (words.EVENT_NOUN.search(clause.rest) and len(clause.rest.split()) <= 12):
+        if (
+            gerund
+            or _PLACE_AND_DAY.match(clause.rest)
+            or (words.EVENT_NOUN.search(clause.rest) and len(clause.rest.split()) <= 12)
+        ):
             yield Finding(EVENTS, "plan", future=True)

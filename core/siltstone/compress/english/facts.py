@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ..lexicon import pattern
+from ..lexicon import pattern, words_of
 from ..statement import FACTS, OTHER, PREFERENCES, SELF, Finding
 from ..when import dated
 from . import vocabulary as words
 from .clauses import NO_NAMES, Clause
 from .predicate import Predicate, is_past
-from .rules import AGE, ANIMAL, BODY, NUMBER, PLACE, RULES
+from .rules import AGE, ANIMAL, ANY, BODY, NUMBER, PLACE, RULES
 
 _IN_PLACE: Final = pattern(rf"\b{PLACE}(?:,?\s+(?-i:[A-ZÀ-Ý])[\w'’-]+)*")
 _NO_PLACE: Final = re.compile(
@@ -51,12 +51,14 @@ _TONGUE: Final = re.compile(
 )
 _TRADE: Final = pattern(
     r".*\b(?:practice|shop|store|company|business|studio|restaurant|farm|firm|caf[eé]|stall|salon|bakery)\b"
+    r"|(?:an? |the )?(?:[\w-]+ ){0,2}(?:job|position|post|role) (?:at|with|for|in|as)\b"
 )
 
 
 _WHERE: Final = pattern(r"(?:at|for|as|in|with|there|here|near|on)\b")
 
 
+_STAYS: Final = words_of("become became becoming stay stayed staying remain remained remaining")
 _OVER: Final = pattern(r"\b(?:no longer|any ?more|any longer)\b")
 _NO_LONGER_THERE: Final = pattern(
     r"(?:(?P<in>in|living in)|at|with|working (?:at|for)) (?:the )?(?-i:[A-Z])\w+.*\b(?:any ?more|any longer)\b"
@@ -67,7 +69,11 @@ def find(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
     """Yield the facts that a clause tells about a person."""
     if predicate.verb == "be":
         yield from _being(clause, predicate)
-    elif predicate.word in ("become", "became", "becoming") and not predicate.negated:
+    elif (
+        predicate.word in _STAYS
+        and not predicate.negated
+        and (predicate.word.startswith("bec") or words.STATE.match(predicate.after))
+    ):
         yield from _being(clause, dataclasses.replace(predicate, verb="be", tense="present"))
     elif predicate.verb == "have":
         yield from _having(clause, predicate)
@@ -122,12 +128,21 @@ def _being(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
         yield from _identity(clause, predicate, after)
 
 
+_BOUNDED: Final = pattern(
+    r"\b(?:for|during) (?:the|an?|one|two|three|four|\d+|this|that|a few|a couple of|some|my|our)(?: [\w-]+){0,2}? "
+    r"(?:days?|nights?|weekends?|weeks?|months?|fortnight|conference|wedding|funeral|holidays?|vacation|honeymoon"
+    r"|meetings?|interview|match|concert|festival|visit|trip|tour|break|while|stopover|layover|bit)\b"
+    r"|\b(?:on (?:holiday|vacation|business|leave|tour|a \w+)|visiting|passing through|until|till|for work\b(?! since))"
+)
+"""What makes a place one of a stay: "we're in Bergen for the weekend"."""
+
+
 def _at_place(clause: Clause, predicate: Predicate, after: str) -> re.Match[str] | None:
     """Match "I'm in Chicago now": a place, and no date, which would make it a trip."""
     match = pattern(PLACE).match(after)
     if match is None or predicate.negated or _NO_PLACE.match(match.group()) or dated(clause.text):
         return None
-    return match
+    return None if _BOUNDED.search(after) else match
 
 
 def _given_name(clause: Clause, after: str) -> re.Match[str] | None:
@@ -174,7 +189,7 @@ def _identity(clause: Clause, predicate: Predicate, after: str) -> Iterator[Find
             yield Finding(FACTS, "work", text=_joined(clause, after.replace(place.group(), "").strip(" ,")))
             yield Finding(FACTS, "home", text=_joined(clause, place.group()))
         else:
-            past = predicate.modal == "used" or predicate.tense == "past"
+            past = predicate.modal == "used" or predicate.tense == "past" or predicate.negated
             yield Finding(FACTS, "former work" if past else "work", future=predicate.tense == "future")
     elif (
         article
@@ -206,6 +221,8 @@ def _having(clause: Clause, predicate: Predicate) -> Iterator[Finding]:
 
 
 _ATTRIBUTES: Final = words.ATTRIBUTES
+_PRESENT: Final = pattern(r"^(?:(?:new|current|present|latest|updated|actual|main|primary|own)\s+)+")
+"""What makes of an attribute the one that holds: "my new email is …"."""
 _AILS: Final = pattern(
     rf"\b{BODY} (?:really |still |always |often )?(?:hurts?|aches?|is (?:sore|killing|bad|bothering"
     rf"|clicking|still|weak|stiff)|clicks?|kills me|gives me trouble)\b"
@@ -223,22 +240,36 @@ def find_in_thing(clause: Clause, predicate: Predicate | None) -> Iterator[Findi
         return
     if predicate is None or not re.match(r"(?:my|our|his|her|their|name)\b", clause.text, re.IGNORECASE):
         return
-    match = _ATTRIBUTES.fullmatch(clause.noun)
+    match = _ATTRIBUTES.fullmatch(_PRESENT.sub("", clause.noun))
     if match is None or predicate.tense not in ("present", "perfect"):
         return
     kind = next(name for name, value in match.groupdict().items() if value)
     if kind == "home" or (kind == "address" and re.search(PLACE, clause.text) and not re.search(r"\d", clause.text)):
         if re.search(PLACE, clause.text):
             yield Finding(FACTS, "home")
-    elif predicate.verb == "be" and predicate.after:
+    elif predicate.verb == "be" and predicate.after and _VALUES.get(kind, ANY).search(predicate.after):
         taste = {"favourite": "like", "goal": "wish"}.get(kind)
         yield Finding(PREFERENCES, taste) if taste else Finding(FACTS, kind)
+
+
+_VALUES: Final = {
+    "name": pattern(r"(?-i:[A-ZÀ-Ý])|[\u4e00-\u9fff]"),
+    "birthday": pattern(
+        r"\d|\b(?:today|tomorrow|yesterday|(?:next|this|last) \w+|first|second|third|in (?-i:[A-Z]))\b"
+    ),
+    "email": pattern(r"\w@\w"),
+    "phone": pattern(r"\d[\d ()/-]{3,}"),
+}
+"""What a value of an attribute must hold: "my phone is broken" gives no number."""
+_SOUGHT: Final = pattern(
+    r"\b(?:look(?:ing|ed)? (?:for|at)|search\w*|hunt\w*|view(?:ing|ed)|want|need|dream\w*|visit\w*|considering)\b"
+)
 
 
 def find_in_passing(clause: Clause) -> Iterator[Finding]:
     """Yield where somebody lives from "our flat here in Sheffield", whatever the clause is about."""
     match = _HERE.search(clause.text)
-    if match and not _NO_PLACE.search(match.group()) and not dated(clause.text):
+    if match and not _NO_PLACE.search(match.group()) and not dated(clause.text) and not _SOUGHT.search(clause.text):
         yield Finding(FACTS, "home")
 
 

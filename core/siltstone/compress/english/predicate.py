@@ -24,6 +24,7 @@ _CONTRACTIONS: Final = tuple(
         (r"'ve\b", " have"),
         (r"\bi'ma\b", "I am going to"),
         (r"'ll\b", " will"),
+        (r"\byou (?:will|can|may) (?:always |usually |now )*find me\b", "I am"),
         (r"\bgonna\b", "going to"),
         (r"\bwanna\b", "want to"),
         (r"\b(?:gotta|have got to|has got to)\b", "have to"),
@@ -45,7 +46,8 @@ _AUXILIARIES: Final = words_of(
     "do does did will would can could should must might may shall had",
 )
 _AFTER_DO: Final = _ADVERBS | words_of(
-    "not never like love want think know enjoy have need work live hate prefer been",
+    "not never like love want think know enjoy have need work live hate prefer been eat drink smoke speak own drive",
+    "swim cook teach study",
 )
 _BE: Final = words_of(
     "am is are was were be been being",
@@ -56,6 +58,7 @@ _NO_GERUND: Final = words_of(
     "something anything everything morning evening wedding during string spring ceiling challenging depressing ",
     "relaxing surprising worrying embarrassing outstanding terrifying demanding rewarding charming",
 )
+_WINDS_UP: Final = re.compile(r"(?:ended up|wound up|(?:just )?finished|completed) \w+ing\b", re.IGNORECASE)
 _TOKEN: Final = re.compile(r"\S+")
 
 
@@ -110,15 +113,23 @@ def read_predicate(rest: str) -> Predicate | None:
             copula and word == "about" and following == "to"
         ):
             tense, copula, position = "future", "", position + 1
+        elif copula and word == "unable" and following == "to":
+            negated, modal, copula, position = True, "can", "", position + 1
         elif copula and word in ("supposed", "able", "allowed") and following == "to":
             modal, copula, position = "can" if word != "supposed" else "must", "", position + 1
-        elif word in _AUXILIARIES and not (word in ("do", "does", "did", "had") and following not in _AFTER_DO):
+        elif (
+            word in _AUXILIARIES
+            and not copula
+            and not (word in ("do", "does", "did", "had") and following not in _AFTER_DO)
+        ):
             tense, modal = _auxiliary(word, tense, modal)
         elif word not in _ADVERBS:
             break
         position += 1
     if position == len(words):
         return None
+    if winding := _WINDS_UP.match(" ".join(word for word, _ in words[position : position + 3])):
+        tense, position = "past", position + winding.group().count(" ")  # "ended up moving" is "moved"
     main, end = words[position]
     main = main.strip(",.!;:")
     if copula and not _is_gerund(main):
@@ -177,10 +188,31 @@ def is_past(word: str) -> bool:
     )
 
 
+_AVERTED: Final = re.compile(
+    r"\b(?:(?:was|were|had been) (?:\w+ )?(?:going|about|supposed|meant|planning|hoping|due|set) to"
+    r"(?! (?:say|tell|mention|ask|add|write)\b)|came (?:\w+ )?close to \w+ing"
+    r"|(?:almost|nearly|all but) (?P<verb>[a-z]+))\b",
+    re.IGNORECASE,
+)
+
+
+def averted(text: str) -> bool:
+    """Return whether a clause tells what nearly happened: "I almost moved to Spain", not "I almost always walk"."""
+    return any(match["verb"] is None or is_past(match["verb"]) for match in _AVERTED.finditer(text))
+
+
 _BASES: Final = frozenset(IRREGULAR.values())
 
 
-_FORMS: Final = {"lives": "live", "won": "win", "left": "leave", "born": "born", "wed": "marry"}
+_FORMS: Final = {
+    "lives": "live",
+    "won": "win",
+    "left": "leave",
+    "born": "born",
+    "wed": "marry",
+    "goes": "go",
+    "does": "do",
+}
 """Forms that the tokenizer, which sees words without their clause, takes for something else."""
 
 

@@ -39,14 +39,43 @@ _PATTERNS: Final = tuple(
             rf"^{_PROPER} is {_WHILE}where (?:i|we) {_WHILE}(?:live|am|are|reside|stay|settled|have settled"
             r"|have lived|have been living|ended up)\b",
         ),
-        (FACTS, "home", rf"\b(?:i|we) {_WHILE}(?:call|have made|made) {_PROPER} (?:my|our) home\b"),
+        (
+            FACTS,
+            "home",
+            rf"\b(?:i|we) {_WHILE}(?:have )?{_WHILE}(?:called|calling|call|made|make|consider) {_PROPER} (?:(?:my"
+            rf"|our) )?home\b",
+        ),
+        (
+            FACTS,
+            "home",
+            rf"^{_PROPER} is {_WHILE}where (?:i|we) {_WHILE}(?:hang (?:my|our) hats?|sleep|wake up|pay (?:my |our"
+            rf" )?rent|raise|belong)\b"
+            rf"|^{_PROPER} is {_WHILE}where (?:my|our) (?:home|house|flat|apartment|bed|family|heart|life|things"
+            rf"|stuff) (?:is|are|lives?)\b",
+        ),
+        (
+            FACTS,
+            "home",
+            rf"^(?:my |our )?(?:new )?home (?:for (?:me|us) |base )?(?:is|has been|has become|became)"
+            rf" {_WHILE}(?:in )?{_PROPER}",
+        ),
+        (
+            FACTS,
+            "work",
+            rf"^{_PROPER} is {_WHILE}where (?:i|we) {_WHILE}(?:earn|make) (?:my|our|a) (?:money|living|bread)\b",
+        ),
         (
             FACTS,
             "home",
             r"\b(?:i|we) (?:am|are|have been|have become|became) (?:an? )?"
             rf"{_WHILE}(?:resident|inhabitant|citizen) of {_PROPER}",
         ),
-        (FACTS, "home", rf"\b(?:i|we) (?:am|are|became|have become) {_WHILE}an? {_PROPER} (?:resident|local)\b"),
+        (
+            FACTS,
+            "home",
+            rf"\b(?:i|we) (?:am|are|became|have become) {_WHILE}an? (?:[a-z-]+ )?{_PROPER} (?:resident|local|girl"
+            rf"|boy|gal|lad|dweller|inhabitant)\b",
+        ),
         (
             FACTS,
             "home",
@@ -61,7 +90,8 @@ _PATTERNS: Final = tuple(
         (
             FACTS,
             "home",
-            rf"^(?:i|we) {_WHILE}(?:packed up and )?(?:came|left for|headed|went) (?:over |out )?(?:to )?{_PROPER}\b.*"
+            rf"^(?:i|we) (?:have )?{_WHILE}(?:packed up and )?(?:came|left for|headed|went) (?:over |out )?(?:to"
+            rf" )?{_PROPER}\b.*"
             r"\b(?:never left|for good|to stay|stayed|settled)\b",
         ),
         (FACTS, "home", rf"\b(?:in {_PROPER},? where (?:i|we) {_WHILE}(?:live|stay|are based|am based)\b)"),
@@ -78,6 +108,14 @@ _PATTERNS: Final = tuple(
             r"(?:made|named|appointed|promoted) me (?:to |as )?(?:the |an? )?(?:\w+ ){0,2}"
             r"(?:head|lead|chief|vice|captain|\w+(?:er|or|ist|ian))\b",
         ),
+        (
+            FACTS,
+            "work",
+            rf"^{_PROPER} is {_WHILE}(?:my |our )(?:new |current )?(?:employer|company|workplace|place of work)\b"
+            rf"|^{_PROPER} is {_WHILE}(?:the )?(?:company|firm|place|one|people)(?: (?:that|who))? (?:i"
+            rf" {_WHILE}work (?:for|at|with)"
+            r"|(?:employs?|pays?) me)\b",
+        ),
         (FACTS, "work", rf"^{_PROPER} is {_WHILE}where (?:i|we) {_WHILE}work\b"),
         (FACTS, "work", rf"\b(?:at|for) {_PROPER},? where (?:i|we) {_WHILE}work\b"),
         (
@@ -90,6 +128,21 @@ _PATTERNS: Final = tuple(
             PREFERENCES,
             "like",
             rf"^(?:i|we) {_WHILE}(?:can|could) not {_WHILE}(?:live|do|survive|function|exist|be) without {_POINTING}\w",
+        ),
+        (
+            PREFERENCES,
+            "like",
+            r"^(?:i|we) (?:can not|can hardly|could not|never|do not|can never) (?:go|last|get through|make it"
+            r" through|start|finish|begin) "
+            r"(?:an?|one|my|the|more than)(?: \w+){1,2} without (?:an? |my |some )?"
+            r"(?!(?:it|that|this|them|these|those|him|her|you|your|the)\b)\w",
+        ),
+        (
+            PREFERENCES,
+            "like",
+            r"^(?:an? )?(?:single )?(?:day|morning|evening|meal|dinner|week|weekend|life) without [\w -]{2,20}"
+            r" (?:is|feels|would be) "
+            r"(?:not |no |wasted|incomplete|lost|pointless|unthinkable|unimaginable)",
         ),
         (PREFERENCES, "like", rf"^(?:i|we) (?:am|would be|are) (?:nothing|lost|nobody) without {_POINTING}\w"),
         (
@@ -125,7 +178,7 @@ _PATTERNS: Final = tuple(
             "dislike",
             rf"{_THING} {_WHILE}(?:(?:disgusts?|bores?|annoys?|scares?|terrif(?:y|ies)|repels?|revolts?|irritates?"
             r"|sickens?|nauseates?) me|gets? on my nerves|puts? me off|turns? (?:me off|my stomach)|leaves? me cold"
-            r"|makes? me (?:so |very |really )?(?:sick|ill|nauseous|angry|anxious|miserable|gag))\b",
+            r"|makes? me (?:feel )?(?:so |very |really )?(?:sick|ill|queasy|nauseous|angry|anxious|miserable|gag))\b",
         ),
         (
             PREFERENCES,
@@ -142,7 +195,8 @@ _PATTERNS: Final = tuple(
         (
             PREFERENCES,
             "dislike",
-            rf"^(?:i|we) (?:am|are|have (?:\w+ )?gone|went|have grown) {_WHILE}(?:totally |completely |so )?(?:over"
+            rf"^(?:i|we) (?:am|are|have (?:\w+ )?gone|went|have grown) {_WHILE}(?:totally |completely |so |right "
+            rf"|clean |entirely )?(?:over"
             rf"|done with|through with|off|tired of) {_POINTING}"
             r"(?!\d|here|there|at\b|in\b|on\b|to\b|work\b|school\b|sick\b|\w+ty\b)\w",
         ),
@@ -154,7 +208,7 @@ _PATTERNS: Final = tuple(
         (
             PREFERENCES,
             "dislike",
-            rf"^(?:i|we) (?:have |am )?{_WHILE}(?:lost|losing) (?:my|our|all|any) (?:taste|appetite|love|interest"
+            rf"^(?:i|we) (?:have |am )?{_WHILE}(?:lost|losing) (?:(?:my|our|all|any) )?(?:taste|appetite|love|interest"
             rf"|enthusiasm|liking) (?:for|in|of) {_POINTING}\w",
         ),
         (
@@ -201,18 +255,35 @@ _APPOSED: Final = re.compile(
 _PRESENTED: Final = re.compile(
     rf"\b(?:an?|one|another|only) (?P<which>(?:[a-z-]+ ){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})"
     r"(?:,| named| called| by the name of| whose name is|,? (?:he|she|it|who)(?:['’]s| is) (?:called|named)"
-    rf"|,? and (?:we |i )?(?:named|called) (?:him|her|it))+ (?P<name>{NAME})(?=\W*$|,|\.| (?:and|who|in|over|from)\b)"
+    rf"|,? and (?:(?:we|i)(?:['’]ve| have)? )?(?:named?|call(?:ed)?) (?:him|her|it|them)|(?:,? (?:that|which"
+    rf"|who(?:m)?))? (?:we|i) (?:named?"
+    rf"|call(?:ed)?)|,? (?:who|which|that) (?:answers to|goes by)|,? (?:her|his|its) name is| [\w ]{{2,30}}:|:)+"
+    rf" (?P<name>{NAME})"
+    r"(?=\W*$|,|\.| (?:and|who|in|over|from)\b)"
 )
 _NAMED: Final = re.compile(
     rf"\b(?:[Mm]y|[Oo]ur) (?P<which>(?:[a-z-]+ ){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})['’]s name is"
     rf" (?P<name>{NAME})"
 )
-_OWN: Final = re.compile(r"\b(?:i|we|our|my)\b", re.IGNORECASE)
+_NAME_OF: Final = re.compile(
+    rf"(?P<name>{NAME}) is the name of (?:my|our) (?P<which>(?:[a-z-]+ ){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})\b"
+)
+_NAMED_LATER: Final = re.compile(
+    rf"\b(?:an?|another|my|our|the) (?P<which>(?:[a-z-]+ ){{0,2}}?)(?P<relation>{ENGLISH_PATTERN})\b(?:,? [a-z'"
+    rf" ]{{2,40}}?)?,? and (?:we |i )?"
+    rf"(?:have )?(?:named?|call(?:ed)?) (?:him|her|it|them) (?P<name>{NAME})(?=\W*$|,|\.)"
+)
+_IS: Final = re.compile(
+    rf"(?:^|[,;:.] |\b(?:and|but|because) )(?P<name>{NAME})(?: is|['’]s| was) (?:[Mm]y|[Oo]ur)"
+    rf" (?P<which>(?:[a-z-]+ ){{0,2}}?)"
+    rf"(?P<relation>{ENGLISH_PATTERN})(?!['’]s)\b"
+)
+_OWN: Final = re.compile(r"\b(?:i|we|our|my)\b|^\W*there(?:['’]s| is| are)\b", re.IGNORECASE)
 
 
 def introductions(sentence: str, people: People) -> Iterator[Statement]:
     """Yield whom a sentence presents with the name set apart: "Ana, my younger sister", "a dog by the name of Rex"."""
-    for form in (_APPOSED, _PRESENTED, _NAMED):
+    for form in (_APPOSED, _PRESENTED, _NAMED, _IS, _NAME_OF, _NAMED_LATER):
         for match in form.finditer(sentence):
             name = match["name"]
             if name.split()[0] in NO_NAMES or (form is _PRESENTED and not _OWN.search(sentence[: match.start()])):

@@ -75,16 +75,33 @@ _CIRCLE: Final = (
 )
 """What one joins beside one's work."""
 
+_SKILL: Final = (
+    r"(?:drive|swim|ride|cook|bake|read|write|ski|skate|surf|dive|sail|sing|dance|draw|paint|knit|sew|whistle|juggle"
+    r"|type|code|program|climb|cycle|snowboard|play|speak|fly|garden)\b"
+)
+_MASTERED: Final = pattern(
+    rf"(?:(?:at all|very|so|really|well|properly|any ?more|any longer|again|now|already|too|either|fluently|an?"
+    r"|anything|bikes?|bicycles?|horses?|motorbikes?|motorcycles?|cars?|trucks?|manual|stick|music|maps?|chinese|english"
+    rf"|and|or|but not|{_SKILL}|like \w+|lot|bit|little|food|since \w+ \w+|for \w+ years)\b[\s,.!]*)*$"
+)
+"""What may follow a skill: with other objects, "can" tells of the moment: "I can't drive you to the airport"."""
+_INSTRUMENT: Final = pattern(
+    r"(?:the |an? )?(?:\w+ )?(?:guitar|piano|violin|cello|viola|flute|drums?|bass|trumpet|sax\w*|clarinet|harp|ukulele"
+    r"|banjo|organ|keyboards?|accordion|harmonica|recorder|chess|go|tennis|football|poker|bridge|instruments?)\b"
+)
+
 RULES: Final = (
     Rule(
         "home",
         words.LIVE,
         pattern(
-            r"(?:here |over |out |up |down |back )*(?:in|at|near|on|with|w|outside|alone|here|by|next|around|between"
+            r"(?:here |over |out |up |down |back )*(?:in|at|near|on(?= (?:the|an?|my|our|his|her|their|campus|base"
+            r"|board|site|\d|(?-i:[A-Z])))|with|w|outside|alone|here|by|next|around|between"
             r"|abroad|together|there|just|across|close)\b"
         ),
         former=True,
     ),
+    Rule("home", words.stems("settle resettle"), pattern(rf"(?:down |back |over )*{PLACE}"), tenses="past perfect"),
     Rule("former home", words.LIVE, pattern(PLACE), tenses="past"),
     Rule(
         "origin", words.stems("come hail"), pattern(r"(?:originally )?from (?:an? |the )?(?-i:[A-Z])"), tenses="present"
@@ -125,6 +142,7 @@ RULES: Final = (
         tenses="present",
     ),
     Rule("former work", words.stems("work"), pattern(r"(?:as|at|for|in)\s+\w+"), tenses="past", undated=True),
+    Rule("former work", words.stems("retire resign"), pattern(r"(?!to (?:bed|my|the)\b)"), tenses="past perfect"),
     Rule("work", words.stems("teach"), pattern(r"(?!(?:me|you|him|her|us|them|myself)\b)\w"), former=True),
     Rule(
         "work",
@@ -158,13 +176,10 @@ RULES: Final = (
     ),
     Rule("education", words.STUDY, pattern(r"(?!(?:for|it|this|that|the|hard|more|all|every)\b)\w"), former=True),
     Rule("learning", words.LEARN, tenses="present perfect", progressive=True, undated=True),
-    Rule(
-        "skill",
-        words.LEARN,
-        pattern(r"(?:how )?to (?:drive|swim|ride|cook|read)"),
-        tenses="past perfect present",
-        negated=True,
-    ),
+    Rule("skill", words.LEARN, pattern(rf"(?:how )?to {_SKILL}"), tenses="past perfect present", progressive=False),
+    Rule("skill", words.stems("know forget"), pattern(rf"how to {_SKILL}"), tenses="past perfect present"),
+    Rule("skill", words.ABLE, _MASTERED, tenses="present", modals=("can",), undated=True),
+    Rule("skill", words.stems("play"), _INSTRUMENT, tenses="present", modals=("can",), undated=True),
     Rule(
         "goal",
         words.stems("try"),
@@ -177,7 +192,27 @@ RULES: Final = (
         words.stems("speak"),
         pattern(r"(?:\w+ )?(?:fluent |some |a (?:little|bit of) |basic |native )*(?-i:[A-Z])"),
     ),
+    Rule(
+        "diet",
+        words.stems("live survive"),
+        pattern(
+            r"(?:mostly |mainly |entirely )?(?:on|off) (?!the\b|an?\b|my\b|our\b|campus|base|board|site)(?-i:[a-z])"
+        ),
+        tenses="present",
+    ),
     Rule("diet", words.CONSUME, pattern(r"[a-z]|$"), negated=True, undated=True),
+    Rule(
+        "diet",
+        words.stems("start begin resume"),
+        pattern(
+            r"(?:eating|drinking|smoking|vaping)\b(?! (?:it|that|this)\b).*\bagain\b|back on (?:meat|coffee|sugar)"
+        ),
+        tenses="past perfect",
+        negated=False,
+    ),
+    Rule(
+        "diet", words.stems("resume"), pattern(r"(?:eating|drinking|smoking) \w"), tenses="past perfect", negated=False
+    ),
     Rule(
         "diet",
         words.stems("have touch do"),
@@ -199,14 +234,19 @@ RULES: Final = (
         ),
         tenses="past perfect",
     ),
-    Rule("habit", words.stems("give"), pattern(r"(?:it |them |that |\w+ )?up\b"), tenses="past perfect"),
+    Rule(
+        "habit",
+        words.stems("give"),
+        pattern(r"(?:it |them |that |\w+ )?up\b(?! (?:my|our|the|an?) (?!habit))"),
+        tenses="past perfect",
+    ),
     Rule(
         "habit",
         words.QUIT,
         pattern(r"(?:out |down on )?\w+ing\b|(?:smoking|drinking|sugar|alcohol|meat|dairy|caffeine|coffee|gluten)\b"),
         tenses="past perfect present",
     ),
-    Rule("skill", words.stems("drive swim cook ride read"), tenses="present", negated=True, undated=True),
+    Rule("skill", words.stems("drive swim cook ride read"), _MASTERED, tenses="present", negated=True, undated=True),
     Rule("skill", words.stems("play"), tenses="past present perfect", negated=True, undated=True),
     Rule(
         "former possession",
@@ -267,6 +307,12 @@ RULES: Final = (
         ),
         tenses="present",
         negated=False,
+    ),
+    Rule(
+        "work",
+        words.stems("go commute"),
+        pattern(r"to (?:work|my job) (?:at|for|with|in) (?-i:[A-Z])"),
+        tenses="present",
     ),
     Rule(
         "hobby",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ..statement import EVENTS, OTHER, PREFERENCES, SELF, Finding
+from ..statement import EVENTS, FACTS, OTHER, PREFERENCES, SELF, Finding
 from ..when import dated
 from . import vocabulary as words
 from .clauses import Clause
@@ -31,7 +31,7 @@ _INSTRUCTION: Final = re.compile(
     r"(?:always|never|do not|stop|avoid|no need to|try not to|refrain from|quit|skip|keep|make sure|be|use"
     r"|stick to|remember to|answer"
     r"|reply|respond|write|speak|talk|address|call|refer|explain|give|format|translate|include|add|leave "
-    r"out|remind|prefer|limit|no more)\b",
+    r"out|remind|prefer|limit|no more|switch|(?:go|change) back|change to|return to)\b",
     re.IGNORECASE,
 )
 _MANNER: Final = re.compile(
@@ -68,11 +68,26 @@ _CALL_ME: Final = re.compile(
 _YOU_CALL_ME: Final = re.compile(r"you (?:can|may|should|could) (?:just |also )?call me\b", re.IGNORECASE)
 
 
+_ADDRESS: Final = re.compile(r"\S+@\S+")
+_RELEASE: Final = re.compile(
+    r"^(?:(?:ok|okay|and|so|also)[\s,]+)*(?:you (?:can|may|could) (?:now )?(?:stop|quit|leave off)\b"
+    r"|you (?:do not|don['’]?t|no longer|need not)(?: (?:have|need) to)?\b.*\b(?:any ?more|any longer|no longer)\b"
+    r"|you no longer (?:have|need) to\b|no need to\b.*\b(?:any ?more|any longer)\b"
+    r"|you (?:can|may|could) (?:\w+ ){1,4}again\b"
+    r"|(?:please,? )?(?:not in|no more|forget(?: about)?(?: the)?|enough(?: of the)?)"
+    r" (?-i:[A-Z])\w+(?=\W*$|[,.;]| (?:any ?more|any longer|please|from now on)\b))",
+    re.IGNORECASE,
+)
+"""What takes an instruction back, and gives none."""
+
+
 def instruction(clause: Clause) -> Finding | None:
     """Return the finding for words that tell an assistant how to behave from now on, or of what to remind."""
-    text = clause.rest
+    text = _ADDRESS.sub("", clause.rest)
     if _YOU_CALL_ME.match(text) and _CALL_ME.search(text):
         return Finding(PREFERENCES, "name")
+    if _RELEASE.match(text) and _MANNER.search(text):
+        return Finding(FACTS, "former instruction")
     if not clause.elided or _INSTRUCTION.match(text) is None:
         return None
     if re.search(r"\bremind me\b", text, re.IGNORECASE):

@@ -27,6 +27,10 @@ HOBBY: Final = stems(
     "play collect bake paint draw knit sew garden cycle bike jog run swim hike climb surf ski skate sing dance "
     "photograph fish sail row box lift meditate journal blog code read watch write crochet cook brew camp dive fence"
 )
+ABLE: Final = stems(
+    "drive swim ride cook bake read write ski skate surf dive sail sing dance draw paint knit sew whistle juggle type "
+    "code program climb cycle snowboard"
+)
 OWN: Final = stems("own have drive keep raise")
 QUIT: Final = stems("quit stop cut drop ditch")
 PLAN: Final = stems(
@@ -52,7 +56,7 @@ EMPTY: Final = stems(
 # --- what a person is
 
 OCCUPATION: Final = re.compile(
-    r"(?:nurse|chef|cook|pilot|judge|clerk|coach|guide|guard|maid|vet|surgeon|physio|dietician|dietitian"
+    r"(?:hire|employee|staffer|recruit|nurse|chef|cook|pilot|judge|clerk|coach|guide|guard|maid|vet|surgeon|physio|dietician|dietitian"
     r"|midwife|mechanic"
     r"|architect|analyst|accountant|consultant|assistant|attendant|lieutenant|sergeant|captain|actress|waitress|student"
     r"|intern|apprentice|freelancer|entrepreneur|scientist|postdoc|dev|sysadmin|ceo|cto|cfo|pm|sre|tutor"
@@ -95,6 +99,7 @@ STATE: Final = re.compile(
     r"|(?P<work>(?:semi-)?retired|unemployed|self-employed|between jobs|on (?:maternity|paternity|parental"
     r"|sick) leave|laid off)"
     r"|(?P<diet>(?:a )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|teetotal|flexitarian)"
+    r"|(?:a )?(?:\w+ ){0,2}(?:carnivore|omnivore|herbivore|meat[- ](?:eater|lover))\b"
     r"|gluten[- ]free|kosher|halal)"
     r"|(?P<health>diagnosed with \w|(?:\w+ly )?(?:allergic|diabetic|asthmatic|coeliac|celiac|(?:lactose|gluten)[- "
     r"]intolerant|intolerant|epileptic|anaemic"
@@ -125,8 +130,10 @@ DISPOSITION: Final = re.compile(
     r"(?:not )?(?:(?:so |very |really |super |totally |a bit |pretty |big |quite )*)"
     r"(?:(?P<like>(?:really )?into|keen on|fond of|obsessed with|crazy about|mad about|nuts about|hooked "
     r"on|addicted to|passionate about"
-    r"|a (?:\w+ )?(?:fan|lover) of|a (?:big |huge |massive )?\w+ (?:fan|lover|person|enthusiast|nut|addict"
-    r"|junkie)\b|partial to|a sucker for)"
+    r"|a (?:\w+ )?(?:fan|lover) of|a (?:big |huge |massive )?\w+ (?:fan|lover|person|enthusiast|nut|addict|devotee"
+    r"|aficionado|connoisseur|fanatic|maniac|buff"
+    r"|junkie)\b|a (?:big |huge |heavy |keen |avid )?(?!(?:big|heavy|light|social|huge|picky|fussy|messy|early"
+    r"|slow|fast|good|bad|poor|meat)\b)\w+ (?:drinker|eater)\b|partial to|a sucker for)"
     r"|(?P<dislike>scared of|afraid of|terrified of|sick of|fed up with|bored of|no fan of|uncomfortable "
     r"with|bad with))",
     re.IGNORECASE,
@@ -139,7 +146,8 @@ ATTRIBUTES: Final = re.compile(
     r"|(?P<birthday>birthday|date of birth|birth date)"
     r"|(?P<email>e-?mail(?: address)?)|(?P<phone>(?:new )?(?:phone|mobile|cell)(?: number)?|(?:new "
     r")?number)|(?P<address>(?:home )?address)"
-    r"|(?P<work>(?:new |current |day |main )?(?:job|occupation|profession|work|office|company|employer|title))"
+    r"|(?P<work>(?:new |current |day |main )?(?:job|workplace|firm|occupation|profession|work|office|company"
+    r"|employer|title))"
     r"|(?P<home>(?:new |current )?(?:flat|apartment|house|home|place|studio|cottage|dorm))"
     r"|(?P<origin>hometown|home town|native (?:language|tongue)|mother tongue|nationality)"
     r"|(?P<education>(?:major|degree|thesis|school|university|college))"

@@ -174,7 +174,15 @@ def superfluous(root: str) -> ConfigurationError:
     """Return the error of a key for a plain store."""
     return ConfigurationError(
         f"{root} is not encrypted, and a key was given (key=, SILTSTONE_KEY or --key-file): nothing was changed; "
-        "open it without one, or move it: siltstone export, and siltstone import into a new store with the key"
+        "open it without one, or move it into a new store with the key: siltstone migrate, and --to-key-file"
+    )
+
+
+def not_encrypted(location: str) -> ConfigurationError:
+    """Return the error of other keys for a plain store."""
+    return ConfigurationError(
+        f"{location} is not encrypted: nothing was changed; siltstone migrate into a new store with a key "
+        "(--to-key-file) encrypts it"
     )
 
 

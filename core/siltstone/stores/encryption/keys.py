@@ -2,109 +2,69 @@
 
 ::
 
-    KEYS/
-      MASTER             the store key, see ``masterkey``
-      LOCK               taken while a key is added or ``MASTER`` replaced
-      ab/<key id>        the key of one user, wrapped by the store key
-      DESTROYED          the ids of keys that went with their users, see ``destroyed``
+    KEYS/                the keys, see ``ring``
     users/ab/<name>/
       KEY                the ids of the user's keys, the one to seal with first
-
-Without the file of a user's key, every copy of what they had is noise. A wrapped key is bound to its id and to the
-name of the user's folder.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from typing import Any, Final
 
-from ...errors import BackendUnavailableError, StoreCorruptedError
+from ...errors import StoreCorruptedError
 from ..files import disk, twofold
 from ..files.layout import segment_numbers
-from ..files.lock import FileLock
 from ..files.storefile import KEYS as FOLDER
-from . import destroyed, masterkey
+from . import masterkey
 from .cipher import Cipher, missing
 from .crypto import KEY_SIZE, Box, Held, Sealed
-from .masterkey import StoreKey
+from .ring import KeyRing, lost
 
 POINTER: Final = "KEY"
 
 
-class KeyFolder:
-    """The keys of an encrypted store. See ``cipher.Keys``."""
+class KeyFolder(KeyRing):
+    """The keys of an encrypted store in a folder. See ``cipher.Keys``."""
 
     def __init__(self, root: str, key: bytes | str, *, lock_timeout: float) -> None:
-        """Open what lies in ``root``; ``lock_timeout`` is how many seconds ``LOCK`` is waited for.
-
-        Raises ``DecryptionError`` for a wrong key, ``StoreCorruptedError`` where ``MASTER`` is damaged or gone.
-        """
+        """Open what lies in ``root``, as ``KeyRing`` does."""
+        super().__init__(os.path.join(root, FOLDER), root, key, lock_timeout=lock_timeout)
         self.root = root
-        self._lock_timeout = lock_timeout
-        self._known = masterkey.unlock(root, key)
         self.store: Cipher = Sealed(_KeysOfStore(self))
 
     @staticmethod
     def check_new(root: str, key: bytes | str) -> None:
         """Raise what stands against a new store with this key: it is none, or a killed process began with another."""
         masterkey.in_one_spelling(key)
-        if disk.exists(masterkey.path_in(root)):
-            masterkey.unlock(root, key)
+        if disk.exists(masterkey.path_in(os.path.join(root, FOLDER))):
+            masterkey.unlock(os.path.join(root, FOLDER), root, key)
 
     @classmethod
     def create(cls, root: str, key: bytes | str, *, lock_timeout: float) -> KeyFolder:
         """Make the keys of a new store, or take those that a killed process made. Needs the store's lock."""
-        if not disk.exists(masterkey.path_in(root)):
-            disk.make_folder(os.path.join(root, FOLDER))
-            masterkey.write(root, masterkey.fresh(key))
+        folder = os.path.join(root, FOLDER)
+        if not disk.exists(masterkey.path_in(folder)):
+            disk.make_folder(folder)
+            masterkey.write(folder, masterkey.fresh(key))
         return cls(root, key, lock_timeout=lock_timeout)
 
     def check(self, root: str, key: bytes | str | None) -> None:
         """Raise ``DecryptionError`` unless the key opens the store."""
         if key is None:
             raise missing(root)
-        masterkey.unlock(self.root, key)
-
-    def health(self) -> tuple[str, ...]:
-        """Return what was found damaged."""
-        return (f"{FOLDER}/{masterkey.NAME}: one of its two copies is damaged",) if self._known.damaged else ()
-
-    def newest(self) -> StoreKey:
-        """Return the store key to wrap and seal with, whatever other processes did."""
-        return self._known if masterkey.ids(self.root) == self._known.ids else self.renewed()
-
-    def renewed(self) -> StoreKey:
-        """Return the store key as it is on disk; under ``LOCK`` it is what may be replaced.
-
-        Raises ``DecryptionError`` if it has another master key since.
-        """
-        self._known = masterkey.again(self.root, self._known)
-        return self._known
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold ``LOCK``; a user's may be held already."""
-        with FileLock(os.path.join(self.root, FOLDER, "LOCK")).held(self._lock_timeout):
-            yield
-
-    def replace(self, store_key: StoreKey) -> None:
-        """Put another ``MASTER`` in the place of the present one. Needs ``LOCK``, and ``renewed`` under it."""
-        masterkey.write(self.root, store_key)
-        self._known = store_key
+        masterkey.unlock(self.folder, root, key)
 
     # --- the store's own secret
 
     def hidden(self, secret: bytes) -> dict[str, str]:
         """Return the secret sealed by the store key."""
-        return {"sealed": Box(self.newest().keys).seal(secret, b"secret").hex()}
+        return {"sealed": self.seal(secret, b"secret").hex()}
 
     def secret(self, document: Mapping[str, Any]) -> bytes:
         """Return the secret that ``STORE`` holds sealed."""
-        sealed = bytes.fromhex(document["sealed"])
-        found = Box(self._known.keys).open(sealed, b"secret") or Box(self.renewed().keys).open(sealed, b"secret")
+        found = self.open(bytes.fromhex(document["sealed"]), b"secret")
         if found is None:
             raise StoreCorruptedError(
                 f"{self.root}: STORE and {FOLDER} are not of one store; nothing was changed: restore both as they were"
@@ -124,15 +84,14 @@ class KeyFolder:
         except FileNotFoundError:
             return ()
         if document is None:
-            raise _lost(os.path.join(folder, POINTER))
+            raise lost(os.path.join(folder, POINTER))
         return tuple(document["keys"])
 
     def add(self, folder: str) -> None:
         """Give a folder another key, to be sealed with from now on. Needs the user's lock; on disk when it returns."""
-        name, id = os.path.basename(folder), os.urandom(16).hex()
+        id = os.urandom(16).hex()
         with self.locked():
-            disk.make_folder(os.path.dirname(self._path(id)))
-            twofold.write(self._path(id), self.newest().wrap(os.urandom(KEY_SIZE), _bound(id, name)))
+            self.keep(id, os.urandom(KEY_SIZE), os.path.basename(folder))
             self._name(folder, [id, *self.named(folder)])
 
     def turn(self, folder: str) -> bool:
@@ -154,59 +113,14 @@ class KeyFolder:
 
     def destroy(self, folder: str) -> None:
         """Destroy the keys that a folder names, and note it; on disk when it returns."""
-        ids = self.named(folder)
-        with suppress(BackendUnavailableError), self.locked():  # a full disk: the key goes without a note
-            destroyed.add(os.path.join(self.root, FOLDER), ids)
-        self.drop(ids)
+        self.shred(self.named(folder))
 
     def is_shredded(self, folder: str) -> bool:
         """Return whether all keys that a folder names were destroyed."""
-        ids = self.named(folder)
-        if not ids or any(disk.exists(self._path(id)) for id in ids):
-            return False
-        return destroyed.destroyed(os.path.join(self.root, FOLDER)).issuperset(ids)
-
-    def drop(self, ids: Iterable[str]) -> None:
-        """Remove keys for good."""
-        for id in ids:
-            path = self._path(id)
-            if disk.exists(path):
-                disk.unlink(path)
-                disk.sync_folder(os.path.dirname(path))
-
-    def all(self) -> Iterator[str]:
-        """Yield the ids of all users' keys, and the names of what killed processes left of some."""
-        folder = os.path.join(self.root, FOLDER)
-        for group in disk.names(folder):
-            if len(group) == 2:
-                yield from disk.names(os.path.join(folder, group))
-
-    def wrapped_by(self, id: str) -> str | None:
-        """Return the id of the store key that a user's key was wrapped by; ``None`` where it is not there."""
-        try:
-            document, _ = twofold.read(self._path(id))
-        except FileNotFoundError:
-            return None
-        if document is None:
-            raise _lost(self._path(id))
-        return str(document["by"])
-
-    def find(self, id: str, name: str) -> tuple[bytes, bool]:
-        """Return a user's key, and whether a copy of it is damaged. Raises ``FileNotFoundError``."""
-        path = self._path(id)
-        document, damaged = twofold.read(path)
-        if document is None:
-            raise _lost(path)
-        key = self._known.unwrap(document, _bound(id, name)) or self.renewed().unwrap(document, _bound(id, name))
-        if key is None:
-            raise StoreCorruptedError(f"{path} is not a key of {name}; nothing was changed: put it back as it was")
-        return key, damaged
+        return self.are_shredded(self.named(folder))
 
     def _name(self, folder: str, ids: list[str]) -> None:
         twofold.write(os.path.join(folder, POINTER), {"name": os.path.basename(folder), "keys": ids})
-
-    def _path(self, id: str) -> str:
-        return os.path.join(self.root, FOLDER, id[:2], id)
 
 
 class _KeysOfStore:
@@ -270,7 +184,7 @@ class _KeysOfUser:
         except FileNotFoundError:
             return None  # removed meanwhile
         if document is None:
-            raise _lost(self._path)
+            raise lost(self._path)
         name = document["name"]
         if not self._removed and name != os.path.basename(self._folder):
             raise StoreCorruptedError(f"{self._folder} is the folder {name}; nothing was changed: move it back")
@@ -296,13 +210,6 @@ class _KeysOfUser:
         return Box(found) if found else None
 
 
-def _lost(path: str) -> StoreCorruptedError:
-    return StoreCorruptedError(
-        f"{path} is damaged in both copies, and nothing of one user can be read without it; nothing was changed, the "
-        f"other users are safe: put this file back ({FOLDER} from your copy of it, the rest from a backup)"
-    )
-
-
 def _seen(path: str) -> tuple[int, ...] | None:
     try:
         found = disk.status(path)
@@ -313,7 +220,3 @@ def _seen(path: str) -> tuple[int, ...] | None:
 
 def _has_documents(folder: str) -> bool:
     return bool(segment_numbers(folder))
-
-
-def _bound(id: str, name: str) -> bytes:
-    return f"user key {id} {name}".encode()

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from ...errors import ConfigurationError, DecryptionError, StoreCorruptedError
 from ..files import disk, twofold
-from ..files.storefile import KEYS as FOLDER
 from .crypto import KEY_SIZE, Box, stretched
 
 NAME: Final = "MASTER"
@@ -65,39 +64,41 @@ def fresh(key: bytes | str) -> StoreKey:
     return StoreKey(b"", None, (), ()).with_fresh().under(key)
 
 
-def path_in(root: str) -> str:
-    """Return where ``MASTER`` lies."""
-    return os.path.join(root, FOLDER, NAME)
+def path_in(folder: str) -> str:
+    """Return where ``MASTER`` lies in a folder of keys."""
+    return os.path.join(folder, NAME)
 
 
-def unlock(root: str, key: bytes | str) -> StoreKey:
-    """Return the store key by what the user gave. ``DecryptionError`` for another master key."""
-    path = path_in(root)
+def unlock(folder: str, location: str, key: bytes | str) -> StoreKey:
+    """Return the store key by what the user gave. ``DecryptionError`` for another master key than the store's."""
+    path = path_in(folder)
     found = _opened(path, _master_key(in_one_spelling(key), _read(path)[0]["scrypt"], path))
     if found is None:
-        raise DecryptionError(f"this is not the key of {root}; nothing was changed")
+        raise DecryptionError(f"this is not the key of {location}; nothing was changed")
     return found
 
 
-def again(root: str, known: StoreKey) -> StoreKey:
+def again(folder: str, location: str, known: StoreKey) -> StoreKey:
     """Return the store key as it is now. ``DecryptionError`` if it has another master key since."""
-    found = _opened(path_in(root), known.master)
+    found = _opened(path_in(folder), known.master)
     if found is None:
-        raise DecryptionError(f"{root} has another key since it was opened; nothing was changed: open it with that key")
+        raise DecryptionError(
+            f"{location} has another key since it was opened; nothing was changed: open it with that key"
+        )
     return found
 
 
-def ids(root: str) -> tuple[str, ...]:
+def ids(folder: str) -> tuple[str, ...]:
     """Return the ids of the store keys as they are now; no key is needed."""
-    return tuple(id for id, _ in _read(path_in(root))[0]["keys"])
+    return tuple(id for id, _ in _read(path_in(folder))[0]["keys"])
 
 
-def write(root: str, store_key: StoreKey) -> None:
+def write(folder: str, store_key: StoreKey) -> None:
     """Replace ``MASTER``, atomically; on disk when it returns."""
     box = Box([store_key.master])
     pairs = zip(store_key.ids, store_key.keys, strict=True)
     sealed = [[id, box.seal(key, _bound(id)).hex()] for id, key in pairs]
-    twofold.write(path_in(root), {"format": 1, "scrypt": store_key.stretch, "keys": sealed})
+    twofold.write(path_in(folder), {"format": 1, "scrypt": store_key.stretch, "keys": sealed})
 
 
 def in_one_spelling(key: bytes | str) -> bytes | str:
@@ -123,14 +124,14 @@ def in_one_spelling(key: bytes | str) -> bytes | str:
 def _read(path: str) -> tuple[dict[str, Any], bool]:
     if not disk.exists(path):
         raise StoreCorruptedError(
-            f"{path} is missing, and nothing in the store can be read without it; nothing was changed: put the folder "
-            f"{FOLDER} back (a backup of the store does not hold it)"
+            f"{path} is missing, and nothing in the store can be read without it; nothing was changed: put its folder "
+            "back (a backup of the store does not hold it)"
         )
     document, damaged = twofold.read(path)
     if document is None:
         raise StoreCorruptedError(
             f"{path} is damaged in both copies, and nothing in the store can be read without it; nothing was changed: "
-            f"put it back from your copy of {FOLDER}"
+            "put it back from your copy of its folder"
         )
     return document, damaged
 

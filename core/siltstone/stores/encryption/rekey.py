@@ -18,7 +18,9 @@ from ..files.headers import read_user
 from ..files.layout import segment_name, segment_numbers
 from ..files.lock import FileLock
 from ..folder import FolderStore
+from .cipher import not_encrypted
 from .keys import KeyFolder
+from .ring import KeyRing
 
 
 def rekey(
@@ -34,17 +36,28 @@ def rekey(
     keys, master = _opened(root, old, new, timeout)
     if new is None and not data_keys:
         raise ConfigurationError("there is no new key, and data_keys=True was not asked for: nothing was changed")
+    going_on = turned(keys, master, new, data_keys=data_keys)
+    master = master if new is None else new
+    users = _move_users(root, master, keys, timeout, progress) if data_keys or going_on else 0
+    auditfile.append_locked(root, [Deed("rekey", counts={"users": users})], keys, durable=True, timeout=timeout)
+    return RekeyReport(root, new is not None, users)
+
+
+def turned(keys: KeyRing, opened: bytes | str | None, new: bytes | str | None, *, data_keys: bool) -> bool:
+    """Put another master key, and with ``data_keys`` a fresh store key, in its place.
+
+    ``opened``: the key by which it was opened, perhaps the new one already. Return whether an earlier run has left
+    users who are to be moved.
+    """
     with keys.locked():
         store_key = keys.renewed()  # another run may have been faster
         going_on = len(store_key.ids) > 1
         if data_keys and not going_on:
             store_key = store_key.with_fresh()
-        if new is not None and master is not new:
-            store_key, master = store_key.under(new), new
+        if new is not None and opened is not new:
+            store_key = store_key.under(new)
         keys.replace(store_key)
-    users = _move_users(root, master, keys, timeout, progress) if data_keys or going_on else 0
-    auditfile.append_locked(root, [Deed("rekey", counts={"users": users})], keys, durable=True, timeout=timeout)
-    return RekeyReport(root, new is not None, users)
+    return going_on
 
 
 def _opened(
@@ -61,10 +74,7 @@ def _opened(
         except DecryptionError:
             raise DecryptionError(f"the old key is not the key of {root}; nothing was changed") from None
     if not isinstance(keys, KeyFolder):
-        raise ConfigurationError(
-            f"{root} is not encrypted: nothing was changed; siltstone export, and siltstone import into a new store "
-            "with a key, encrypt it"
-        )
+        raise not_encrypted(root)
     return keys, old
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from threading import Lock
@@ -31,7 +31,8 @@ _PIECE: Final = 1 << 16
 class Deed:
     """One line: ``at`` in microseconds since 1970, ids, counts, and the hashes of what is refused since.
 
-    ``key``: the same for the same deed, however often it is written.
+    ``key``: the same for the same deed, however often it is written. ``hashed``: keyed hashes of ids that follow from
+    words, which are not among ``ids``; ``None`` in a line by a release that did not tell them apart.
     """
 
     action: str
@@ -41,6 +42,7 @@ class Deed:
     hashes: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     key: int = field(default_factory=lambda: secrets.randbits(63) | 1)
+    hashed: tuple[str, ...] | None = ()
 
 
 def key_of(*parts: object) -> int:
@@ -60,7 +62,7 @@ def append(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: b
 
     Without deeds it makes the file, which names the store from then on.
     """
-    packed = [(deed.key, _packed(deed)) for deed in deeds]
+    packed = [(deed.key, packed_deed(deed)) for deed in deeds]
     keys.store.ready()
     file = File(os.path.join(root, NAME), write=True, create=True)
     end = _mended_end(file)
@@ -81,12 +83,15 @@ def append(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS, *, durable: b
 def rewrite(root: str, deeds: Iterable[Deed], keys: Keys = NO_KEYS) -> None:
     """Replace the file by one of these lines. Needs the store's lock."""
     keys.store.ready()
-    packed = [_head(root, keys), *((deed.key, _packed(deed)) for deed in deeds)]
+    packed = [_head(root, keys), *((deed.key, packed_deed(deed)) for deed in deeds)]
     disk.replace(os.path.join(root, NAME), _lines(packed, keys))
 
 
-def reseal(root: str, keys: Keys) -> None:
-    """Write the file anew under the newest key of the store; damaged lines stay as they are. Needs the store's lock."""
+def reseal(root: str, keys: Keys, change: Callable[[bytes], bytes] = bytes) -> None:
+    """Write the file anew under the newest key of the store, each line as ``change`` makes it.
+
+    Damaged lines stay as they are. Needs the store's lock.
+    """
     path = os.path.join(root, NAME)
     if not disk.exists(path):
         return
@@ -96,7 +101,7 @@ def reseal(root: str, keys: Keys) -> None:
     out = []
     for piece in scan(data, cipher=keys.store):
         if isinstance(piece, Frame):
-            out.append(frame(piece.number, keys.store.seal_document(piece.number, piece.document), True))
+            out.append(frame(piece.number, keys.store.seal_document(piece.number, change(piece.document)), True))
         else:
             out.append(data[piece.start : piece.end])
     disk.replace(path, b"".join(out))
@@ -113,7 +118,7 @@ def placed(root: str, keys: Keys = NO_KEYS) -> Iterator[tuple[int, Deed]]:
     for piece in pieces(root, keys):
         if isinstance(piece, Frame) and piece.number and piece.number not in seen:
             seen.add(piece.number)
-            yield piece.start, _unpacked(piece)
+            yield piece.start, unpacked_deed(piece.number, piece.document)
 
 
 def refusals(root: str, keys: Keys = NO_KEYS) -> dict[str, set[str]]:
@@ -147,7 +152,7 @@ class Refused:
                 return set()
             lines = list(self._lines.get(user_id, ()))
         found = (parse(file.read(start, size), cipher=self._cipher) for start, size in lines)
-        return {hash for line in found if line is not None for hash in _unpacked(line).hashes}
+        return {hash for line in found if line is not None for hash in unpacked_deed(line.number, line.document).hashes}
 
     def _read_on(self) -> File:
         file = File(self._path)
@@ -157,7 +162,8 @@ class Refused:
         for piece in scan(file.read(base, file.size - base), cipher=self._cipher):
             if isinstance(piece, Frame):
                 self._end = base + piece.end
-                if piece.number and (deed := _unpacked(piece)).hashes and deed.user_id is not None:
+                deed = unpacked_deed(piece.number, piece.document) if piece.number else None
+                if deed is not None and deed.hashes and deed.user_id is not None:
                     self._lines.setdefault(deed.user_id, []).append((base + piece.start, piece.end - piece.start))
         return file
 
@@ -201,16 +207,20 @@ def _lines(packed: Iterable[tuple[int, bytes]], keys: Keys) -> bytes:
     return b"".join(frame(number, keys.store.seal_document(number, line), True) for number, line in packed)
 
 
-def _packed(deed: Deed) -> bytes:
+def packed_deed(deed: Deed) -> bytes:
+    """Return the line of a deed, without its key."""
     line: dict[str, object] = {"a": deed.action, "t": deed.at}
     for name, value in (("u", deed.user_id), ("i", deed.ids), ("h", deed.hashes), ("n", deed.counts)):
         if value:
             line[name] = value
+    if deed.hashed or (deed.ids and deed.hashed is not None):
+        line["k"] = deed.hashed
     return orjson.dumps(line)
 
 
-def _unpacked(found: Frame) -> Deed:
-    line = orjson.loads(found.document)
+def unpacked_deed(number: int, document: bytes) -> Deed:
+    """Return the deed of a line, by its key."""
+    line = orjson.loads(document)
     return Deed(
         line["a"],
         line["t"],
@@ -218,5 +228,6 @@ def _unpacked(found: Frame) -> Deed:
         tuple(line.get("i", ())),
         tuple(line.get("h", ())),
         line.get("n", {}),
-        found.number,
+        number,
+        tuple(line["k"]) if "k" in line else None,
     )

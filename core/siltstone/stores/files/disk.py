@@ -114,6 +114,15 @@ def names(folder: str, *, missing_ok: bool = False) -> list[str]:
         raise
 
 
+def links(folder: str) -> list[str]:
+    """Return the names in a folder that are symbolic links, sorted; none where there is no folder."""
+    try:
+        with looking(folder), os.scandir(folder) as found:
+            return sorted(each.name for each in found if each.is_symlink())
+    except FileNotFoundError:
+        return []
+
+
 def walk(root: str, *, topdown: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """Walk through a folder as ``os.walk`` does, which passes over what it cannot list: here that is an error.
 
@@ -144,13 +153,24 @@ class File:
     """An open file, read and written by position. It closes itself when nothing refers to it any more."""
 
     def __init__(self, path: str, *, write: bool = False, create: bool = False, exclusive: bool = False) -> None:
-        """Open ``path``; a missing file raises ``FileNotFoundError`` unless ``create``."""
+        """Open ``path``; a missing file raises ``FileNotFoundError`` unless ``create``.
+
+        A link to nothing is a disk that does not answer: what it leads to may be there tomorrow.
+        """
         self.path = path
         flags = os.O_RDWR if write else os.O_RDONLY
         flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0) | os.O_CLOEXEC
         self.fd = -1
-        with looking(path):
-            self.fd = os.open(path, flags, FILE_MODE)
+        try:
+            with looking(path):
+                self.fd = os.open(path, flags, FILE_MODE)
+        except FileNotFoundError as exc:
+            if is_link(path):
+                raise BackendUnavailableError(
+                    f"{path} is a symbolic link to {os.readlink(path)}, where nothing is; what was stored before is as "
+                    "safe as that: bring it back, and retry (siltstone verify names all links)"
+                ) from exc
+            raise
 
     def __del__(self) -> None:
         self.close()
@@ -225,6 +245,13 @@ def make_folder(path: str) -> None:
             except FileExistsError:
                 if not is_folder(folder):
                     raise
+            except FileNotFoundError as exc:
+                if not is_folder(os.path.dirname(folder)):  # another process has just removed it
+                    raise
+                raise ConfigurationError(
+                    f"{os.path.dirname(folder)} takes no folders, so {folder} cannot be made and nothing was changed: "
+                    "choose a place on a disk"
+                ) from exc
         sync_folder(os.path.dirname(folder))
 
 

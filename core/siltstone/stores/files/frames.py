@@ -7,9 +7,10 @@ number within the user, hexadecimal; the document. A commit counts when its last
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from ..encryption.cipher import PLAIN, Cipher
@@ -17,10 +18,10 @@ from ..encryption.cipher import PLAIN, Cipher
 HEAD: Final = 18
 """Bytes of ``length crc `` before the checked part."""
 HEX: Final = frozenset(b"0123456789abcdef")
+_BEGINNING: Final = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) ([+.])([0-9a-f]+) ")
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A frame that checks: its number, where it lies, its document, and whether it ends a commit."""
 
     number: int
@@ -47,21 +48,17 @@ def frame(number: int, document: bytes, last: bool) -> bytes:
 
 def parse(data: bytes | memoryview, start: int = 0, cipher: Cipher = PLAIN) -> Frame | None:
     """Return the frame at ``start``, opened, or ``None`` if none that checks lies there."""
-    head = bytes(data[start : start + HEAD])
-    if len(head) < HEAD or head[8] != 32 or head[17] != 32 or not HEX.issuperset(head[:8] + head[9:17]):
+    head = _BEGINNING.match(data, start)
+    if head is None:
         return None
-    end = start + HEAD + int(head[:8], 16) + 1
-    if end > len(data) or data[end - 1] != 10:
+    body, end = start + HEAD, start + HEAD + int(head[1], 16) + 1
+    if end > len(data) or data[end - 1] != 10 or head.end() >= end:
         return None
-    body = bytes(data[start + HEAD : end - 1])
-    if crc32(body) != int(head[9:17], 16) or body[:1] not in (b"+", b"."):
+    if crc32(data[body : end - 1]) != int(head[2], 16):
         return None
-    number, space, document = body[1:].partition(b" ")
-    if not space or not number or not HEX.issuperset(number):
-        return None
-    counted = int(number, 16)
-    opened = cipher.open_document(counted, document)
-    return None if opened is None else Frame(counted, start, end, body[:1] == b".", opened)
+    number = int(head[4], 16)
+    opened = cipher.open_document(number, bytes(data[head.end() : end - 1]))
+    return None if opened is None else Frame(number, start, end, head[3] == b".", opened)
 
 
 def is_unfinished(data: bytes) -> bool:

@@ -208,10 +208,10 @@ class Log:
             return None
         start = place & 0xFFFFFFFF
         data = segment.file.read(start, _FIRST_READ)
-        size = size_of(data)
-        if size is not None and size > len(data):
-            data += segment.file.read(start + len(data), size - len(data))
         found = parse(data, cipher=self._cipher)
+        if found is None and (size_of(data) or 0) > len(data):  # a long one
+            data += segment.file.read(start + len(data), (size_of(data) or 0) - len(data))
+            found = parse(data, cipher=self._cipher)
         if found is None or found.number != number:
             self.unreadable.add(number)
             return None

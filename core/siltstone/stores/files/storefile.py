@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import ConfigurationError, StoreCorruptedError, StoreVersionError
+from ...errors import ConfigurationError, NotFoundError, StoreCorruptedError, StoreVersionError
 from ...protocols import Fingerprint
 from ..encryption.cipher import NO_KEYS, Keys, missing, superfluous
 from . import disk, layout, twofold
@@ -19,7 +19,7 @@ from .lock import LOCK_TIMEOUT
 if TYPE_CHECKING:
     from ..encryption.keys import KeyFolder
 
-FORMAT: Final = 2
+FORMAT: Final = 4
 """Counts up with every change that an older release would misread; see ``migrations``."""
 NAME: Final = "STORE"
 KEYS: Final = "KEYS"
@@ -31,7 +31,7 @@ class StoreFile:
     """The settings of a folder: ``secret`` keys its hashes, ``space`` counts its embedding spaces.
 
     ``sealed``: the store is encrypted, and the names of its folders tell nothing. ``restoring``: it is being replaced
-    by a backup, see ``restored``.
+    by a backup, see ``restored``. ``moving``: a migration into it has not come to its end, see ``moving``.
     """
 
     secret: bytes
@@ -41,6 +41,7 @@ class StoreFile:
     damaged: bool = False
     sealed: bool = False
     restoring: bool = False
+    moving: bool = False
 
     @property
     def identity(self) -> str:
@@ -49,7 +50,7 @@ class StoreFile:
 
     def user_key(self, user_id: str) -> bytes:
         """Return the key of a user's hashes."""
-        return blake2b(user_id.encode(), key=self.secret, digest_size=16).digest()
+        return user_key(self.secret, user_id)
 
     def user_folder(self, root: str, user_id: str) -> str:
         """Return a user's folder: named by a hash, so that ids never collide, whatever the disk's rules.
@@ -64,9 +65,19 @@ class StoreFile:
         return named_folder(root, f"{readable}-{hashed}" if readable else hashed)
 
 
+def user_key(secret: bytes, user_id: str) -> bytes:
+    """Return the key of a user's hashes: the same in every store of a secret, so that they can be moved."""
+    return blake2b(user_id.encode(), key=secret, digest_size=16).digest()
+
+
 def exists(folder: str) -> bool:
     """Return whether a folder is a store."""
     return disk.exists(os.path.join(folder, NAME))
+
+
+def absent(folder: str) -> NotFoundError:
+    """Return what is raised where a folder is no store and none is to be made."""
+    return NotFoundError(f"there is no store in {folder}: siltstone doctor looks for one nearby")
 
 
 def unlock(
@@ -125,8 +136,8 @@ def write(folder: str, store: StoreFile, keys: Keys = NO_KEYS) -> None:
     """Replace the settings of a folder, atomically."""
     fingerprint = None if store.fingerprint is None else dataclasses.asdict(store.fingerprint)
     secret = keys.hidden(store.secret)
-    restoring = {"restoring": True} if store.restoring else {}
-    replace(folder, {"format": store.format, **secret, "space": store.space, "fingerprint": fingerprint, **restoring})
+    under_way = {name: True for name in ("restoring", "moving") if getattr(store, name)}
+    replace(folder, {"format": store.format, **secret, "space": store.space, "fingerprint": fingerprint, **under_way})
 
 
 def replace(folder: str, document: Mapping[str, Any]) -> None:
@@ -159,6 +170,7 @@ def settings(document: Mapping[str, Any], keys: Keys, *, damaged: bool = False) 
         damaged=damaged,
         sealed="sealed" in document,
         restoring="restoring" in document,
+        moving="moving" in document,
     )
 
 

@@ -328,9 +328,9 @@ def listed(folder: str) -> list[tuple[int, int, int, str]]:
 
 
 def drop_older(folder: str, space: int) -> None:
-    """Remove the vector files of earlier embedding spaces."""
+    """Remove the vector files of earlier embedding spaces; a link stays, for removing it leaves what it leads to."""
     for _, other, _, path in listed(folder):
-        if other < space:
+        if other < space and not disk.is_link(path):
             disk.unlink(path)
 
 

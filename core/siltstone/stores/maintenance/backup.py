@@ -17,12 +17,12 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Final
 
 from ...errors import BackendUnavailableError, ConfigurationError, StoreCorruptedError
 from ...protocols import Progress
 from ...reports import BackupReport
+from ..encryption.cipher import Keys
 from ..files import auditfile, disk, storefile
 from ..files.disk import File
 from ..files.frames import committed
@@ -30,7 +30,8 @@ from ..files.layout import USERS, user_folders
 from ..files.lock import FileLock
 from ..files.storefile import StoreFile
 from . import manifest
-from .manifest import Copy, Entry, Origin
+from .descent import check_descent
+from .manifest import Copy, Entry, Origin, Sum
 from .pinned import Pinned, pin, pin_user
 
 _SETTLED: Final = 2_000_000_000
@@ -64,13 +65,18 @@ def _keeping(run: _Run, why: str) -> StoreCorruptedError:
     )
 
 
-def back_up(root: str, target: str, store: StoreFile, *, timeout: float, progress: Progress | None) -> BackupReport:
+def back_up(
+    root: str, target: str, store: StoreFile, keys: Keys, *, timeout: float, progress: Progress | None
+) -> BackupReport:
     """Bring the backup in ``target`` up to date with the store in ``root``; see ``upkeep.backup``."""
     _check_target(root, target, store)
     disk.make_folder(target)
     with FileLock(os.path.join(target, "LOCK")).held(timeout):
         before = manifest.origin(target)
-        known = {} if before is None else {copy.path[7:]: copy for e in manifest.read(target) for copy in e.copies}
+        entries_before = [] if before is None else list(manifest.read(target))
+        if before is not None:
+            check_descent(root, target, before, entries_before, store, keys)
+        known = {copy.path[7:]: copy for entry in entries_before for copy in entry.copies}
         number = max((int(name) for name in disk.names(target) if manifest.RUN.fullmatch(name)), default=0) + 1
         run = _Run(target, number, known, 0 if before is None else before.at * 1_000 - _SETTLED)
         origin = Origin(store.identity, time.time_ns() // 1_000, store.format, store.sealed)
@@ -165,17 +171,15 @@ def _copy_file(run: _Run, name: str, pinned: Pinned, *, is_last: bool) -> Copy:
     made = os.path.join(run.target, path)
     disk.make_folder(os.path.dirname(made))
     out = File(made, write=True, create=True)
-    hashed = blake2b(digest_size=16)
-    at = 0
+    sum = Sum()
     for piece in _whole_commits(run, name, pinned, is_last) if pinned.is_documents else pinned.pieces():
-        out.write(piece, at)
-        hashed.update(piece)
-        at += len(piece)
-    if not pinned.is_documents and at != pinned.size:
+        out.write(piece, sum.size)
+        sum.add(piece)
+    if not pinned.is_documents and sum.size != pinned.size:
         raise BackendUnavailableError(f"{pinned.file.path} was cut while it was copied: run the backup again")
     out.sync()
     disk.sync_folder(os.path.dirname(made))
-    return Copy(pinned.name, path, at, hashed.hexdigest(), pinned.seen)
+    return Copy(pinned.name, path, sum.size, sum.hash, pinned.seen)
 
 
 def _whole_commits(run: _Run, name: str, pinned: Pinned, is_last: bool) -> Iterator[bytes]:

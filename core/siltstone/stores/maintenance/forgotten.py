@@ -7,16 +7,20 @@ others, which hold what each refuses. Where the audit lacks what they refuse, it
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 from ...errors import SiltstoneError, StoreCorruptedError
+from ...records import Message
 from ..encryption.cipher import Keys
 from ..erasure import erasures
 from ..files import auditfile, disk, storefile
 from ..files.auditfile import Deed
+from ..files.codec import canonical
+from ..files.layout import segment_numbers
 from ..files.lock import FileLock
 from ..folder import FolderStore
 
@@ -27,7 +31,9 @@ class Replay:
 
     ``copied``: how many bytes of the audit were written before a user's folder was copied, by its name; ``before``:
     where the line of each deed that the copy's audit has begins, and ``noted`` those deeds: some were done between the
-    copy of a user's folder and that of the audit. ``forgotten`` counts items, ``erased`` names users.
+    copy of a user's folder and that of the audit. ``forgotten`` counts items, ``erased`` names users; ``doubtful`` are
+    the ids, by user, of what stays although it says the same as something forgotten under another id: where the store
+    cannot tell any more, ids do.
     """
 
     root: str
@@ -38,6 +44,7 @@ class Replay:
     noted: Sequence[Deed]
     forgotten: int = 0
     erased: set[str] = field(default_factory=set)
+    doubtful: dict[str, list[str]] = field(default_factory=dict)
     _done: set[int] = field(default_factory=set)
 
     def run(self) -> bool:
@@ -45,17 +52,52 @@ class Replay:
         deeds = list(self._due())
         if deeds:
             self._erase(deeds)
+            theirs: dict[str, list[Deed]] = {}
+            for deed in deeds:
+                assert deed.user_id is not None
+                theirs.setdefault(deed.user_id, []).append(deed)
             with closing(FolderStore(self.copy, create=False, keys=self.keys)) as store:
-                for deed in deeds:
-                    assert deed.user_id is not None
-                    if deed.ids:
-                        self.forgotten += store.remove_again(deed.user_id, deed.ids, deed.hashes)
-                    elif deed.hashes:
-                        self.forgotten += store.remove_refused(
-                            deed.user_id, set(deed.hashes), partial(self._still, deed.user_id)
-                        )
-                    self._done.add(deed.key)
+                for user_id, done in theirs.items():
+                    self._forget(store, user_id, done)
+            self._done.update(deed.key for deed in deeds)
         return bool(deeds)
+
+    def _forget(self, store: FolderStore, user_id: str, deeds: Sequence[Deed]) -> None:
+        """Forget what was forgotten of one user: what the deeds name at once, so that their files are written once."""
+        unnamed = {hash for deed in deeds if not _is_named(deed) for hash in deed.hashes}
+        if anew := unnamed - store.refusing(user_id):
+            self.forgotten += store.remove_refused(user_id, anew, partial(self._still, user_id))
+        ids_of = store.named(user_id, {name for deed in deeds for name in deed.hashed or ()})
+        ids = {deed.key: [*deed.ids, *(ids_of.get(name, name) for name in deed.hashed or ())] for deed in deeds}
+        hashes = {hash for deed in deeds if _is_named(deed) for hash in deed.hashes}
+        anew = hashes - store.refusing(user_id)
+        out = [id for deed in deeds if not deed.hashes for id in ids[deed.key]]
+        back = self._back(store, user_id, out).difference(*(ids[deed.key] for deed in deeds if deed.hashes))
+        if going := [id for found in ids.values() for id in found if id not in back]:
+            self.forgotten += store.remove_again(user_id, going, hashes)
+        if anew and self._has(user_id):  # in the copy it may go by another id
+            self.forgotten += store.remove_refused(user_id, anew, partial(self._still, user_id))
+        elif anew and (alike := store.matching(user_id, anew)):
+            self.doubtful.setdefault(user_id, []).extend(alike)
+
+    def _back(self, store: FolderStore, user_id: str, ids: Sequence[str]) -> set[str]:
+        """Return which messages of the copy, taken out without being refused, the store has again.
+
+        A transcript that was sent later held them, under the same ids or others.
+        """
+        found = [each for each in store.fetch(user_id, ids) if each is not None] if ids else []
+        there = [(each.id, each.message) for each in found if each.message is not None and each.version == 1]
+        back: set[str] = set()
+        with self._living() as living, suppress(SiltstoneError, FileNotFoundError):
+            for session in {message.session_id or "" for _, message in there} if living is not None else ():
+                assert living is not None
+                held = {message.id for message in store.messages(user_id, session)}.difference(ids)
+                said = Counter(_says(m) for m in living.messages(user_id, session) if m.id not in held)
+                for id, message in there:
+                    if (message.session_id or "") == session and said[_says(message)]:
+                        said[_says(message)] -= 1
+                        back.add(id)
+        return back
 
     def _due(self) -> Iterator[Deed]:
         store = storefile.read(self.copy, self.keys)
@@ -100,11 +142,37 @@ class Replay:
                 if missing := hashes - store.refusing(user_id):
                     self.forgotten += store.remove_refused(user_id, missing, partial(self._still, user_id))
 
+    def _has(self, user_id: str) -> bool:
+        """Return whether the store can tell what it has still: of two messages that say the same, one was forgotten."""
+        with self._living() as living:
+            folder = None if living is None else living.settings.user_folder(self.root, user_id)
+            return folder is not None and disk.is_folder(folder) and bool(segment_numbers(folder))
+
+    @contextmanager
+    def _living(self) -> Iterator[FolderStore | None]:
+        """Open the store to be read, where there is enough of it."""
+        try:
+            store = FolderStore(self.root, read_only=True, keys=self.keys)
+        except (SiltstoneError, FileNotFoundError):
+            yield None
+            return
+        with closing(store):
+            yield store
+
     def _still(self, user_id: str, ids: list[str]) -> set[str]:
         """Return which ids the store has, all the same; none where it cannot be read."""
-        with suppress(SiltstoneError), closing(FolderStore(self.root, read_only=True, keys=self.keys)) as living:
-            return {id for id, found in zip(ids, living.fetch(user_id, ids), strict=True) if found is not None}
+        with self._living() as living, suppress(SiltstoneError, FileNotFoundError):
+            if living is not None:
+                return {id for id, found in zip(ids, living.fetch(user_id, ids), strict=True) if found is not None}
         return set()
+
+
+def _is_named(deed: Deed) -> bool:
+    return bool(deed.ids or deed.hashed)
+
+
+def _says(message: Message) -> tuple[object, ...]:
+    return message.role, message.name, message.content, canonical(message.metadata or {})
 
 
 def _refused(store: FolderStore) -> Iterator[tuple[str, set[str]]]:

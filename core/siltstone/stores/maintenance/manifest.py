@@ -59,6 +59,27 @@ class Copy:
     seen: tuple[int, ...]
 
 
+class Sum:
+    """The bytes and the hash of a file, as its pieces come by."""
+
+    def __init__(self) -> None:
+        self.size, self._hashed = 0, blake2b(digest_size=16)
+
+    def add(self, piece: bytes) -> None:
+        """Take the next piece."""
+        self.size += len(piece)
+        self._hashed.update(piece)
+
+    @property
+    def hash(self) -> str:
+        """The hash of what has come, hexadecimal."""
+        return self._hashed.hexdigest()
+
+    def fits(self, copy: Copy) -> bool:
+        """Return whether that is what was copied."""
+        return (self.size, self.hash) == (copy.size, copy.hash)
+
+
 @dataclass(frozen=True)
 class Entry:
     """The copies of one folder; ``audit``: how many bytes of the audit were written before they were taken.
@@ -108,14 +129,13 @@ def origin(target: str) -> Origin | None:
 
 def is_whole(target: str, copy: Copy) -> bool:
     """Return whether a file of the backup is what was copied. O(bytes)."""
-    hashed, size = blake2b(digest_size=16), 0
+    sum = Sum()
     try:
         for piece in pin(os.path.join(target, copy.path)).pieces():
-            hashed.update(piece)
-            size += len(piece)
+            sum.add(piece)
     except FileNotFoundError:
         return False
-    return (size, hashed.hexdigest()) == (copy.size, copy.hash)
+    return sum.fits(copy)
 
 
 def read(target: str) -> Iterator[Entry]:

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 import orjson
@@ -19,7 +20,7 @@ import orjson
 from ...errors import StoreCorruptedError
 from ...protocols import Progress
 from ..encryption.cipher import Keys
-from ..files import auditfile, cache, disk, notes, storefile, twofold
+from ..files import auditfile, cache, disk, links, notes, storefile, twofold
 from ..files.auditfile import Deed
 from ..files.frames import Frame
 from ..files.layout import QUARANTINE, TRASH, segment_number, user_folders
@@ -50,6 +51,7 @@ def mend(
         _mend_keys(root)
         keys = storefile.unlock(root, key, lock_timeout=timeout)
         kept, lost = _mend_audit(root, keys)
+    _mend_links(root, timeout)
     FolderStore(root, create=False, lock_timeout=timeout, key=key).close()  # ends removals, restores and migrations
     whole = Whole(root, keys, storefile.read(root, keys), auditfile.refusals(root, keys))
     candidates = [*whole.refused, *([] if user_id is None else [user_id])]
@@ -117,6 +119,13 @@ def _mend_audit(root: str, keys: Keys) -> tuple[str | None, int]:
     kept = quarantine.keep(root, "store", root, damaged) if damaged else None
     auditfile.rewrite(root, list(auditfile.read(root, keys)), keys)
     return kept, len(lost)
+
+
+def _mend_links(root: str, timeout: float) -> None:
+    for folder in user_folders(root):
+        if links.in_user(folder):
+            with suppress(FileNotFoundError), FileLock(os.path.join(folder, "LOCK")).held(timeout):
+                links.resolve(folder)
 
 
 def _mend_user(whole: Whole, folder: str, candidates: Iterable[str], timeout: float) -> str | None:

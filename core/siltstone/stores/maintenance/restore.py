@@ -11,16 +11,16 @@ import secrets
 from collections.abc import Collection
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Final
 
 import orjson
 
 from ...errors import ConfigurationError, NotFoundError, StoreCorruptedError
 from ...protocols import Progress
+from ...records import unique
 from ...reports import RestoreReport
 from ..encryption.cipher import Cipher, Keys
-from ..files import auditfile, disk, mounts, storefile
+from ..files import auditfile, disk, links, mounts, storefile
 from ..files.auditfile import Deed
 from ..files.codec import time_of
 from ..files.disk import File
@@ -30,7 +30,7 @@ from ..files.lock import FileLock
 from ..folder import FolderStore
 from . import manifest, restored
 from .forgotten import Replay, lacking
-from .manifest import Copy, Entry, Origin
+from .manifest import Copy, Entry, Origin, Sum
 from .pinned import pin
 
 _BESIDE: Final = frozenset(("LOCK", "KEYS", QUARANTINE, restored.FOLDER))
@@ -57,6 +57,7 @@ def put_back(
         raise NotFoundError(f"{source} holds no whole backup; nothing was changed")
     _check_apart(source, root)
     mounts.check(root)
+    links.refuse_any(root)
     _check_kind(root, origin)
     _check_keys(source, root, key, sealed=origin.sealed)
     keys = storefile.unlock(root, key, sealed=origin.sealed, lock_timeout=timeout)
@@ -90,13 +91,23 @@ def put_back(
     FolderStore(root, keys=keys, lock_timeout=timeout).close()  # empties the trash
     unreadable = tuple(folder for folder in outcome.unreadable if disk.exists(os.path.join(root, USERS, folder)))
     erased = tuple(sorted(replay.erased))
-    return RestoreReport(source, root, time_of(origin.at), users, replay.forgotten, erased, unreadable, knew)
+    doubtful = {user_id: unique(ids) for user_id, ids in replay.doubtful.items()}
+    return RestoreReport(source, root, time_of(origin.at), users, replay.forgotten, erased, unreadable, knew, doubtful)
 
 
 def _in_part(root: str, keys: Keys, known: Collection[int]) -> str:
-    """Return ``part`` where lines of the audit have been lost since the backup, as a repair has noted."""
+    """Return ``part`` where the audit does not name all that went since the backup.
+
+    Lines of it have been lost, as a repair has noted; or what went could not be read, or not be named by a release.
+    """
     since = (deed for deed in auditfile.read(root, keys) if deed.key not in known)
-    return "part" if any(deed.action == "repair" and deed.counts.get("lost") for deed in since) else ""
+    return "part" if any(map(_is_incomplete, since)) else ""
+
+
+def _is_incomplete(deed: Deed) -> bool:
+    if deed.action == "repair":
+        return bool(deed.counts.get("lost"))
+    return deed.action == "forget" and deed.counts.get("versions", 0) > 0 and not (deed.ids or deed.hashed)
 
 
 def _check_apart(source: str, root: str) -> None:
@@ -215,18 +226,17 @@ def _bring(source: str, copy: Copy, path: str, head: bytes = b"", skip: int = 0)
     """Copy a file, checked, with ``head`` in the place of its first ``skip`` bytes; on disk when it returns."""
     disk.make_folder(os.path.dirname(path))
     out = File(path, write=True, create=True)
-    hashed, size, at = blake2b(digest_size=16), 0, len(head)
+    sum, at = Sum(), len(head)
     if head:
         out.write(head, 0)
     for piece in pin(os.path.join(source, copy.path)).pieces():
-        hashed.update(piece)
-        size += len(piece)
+        sum.add(piece)
         kept = piece[skip:]
         skip = 0
         if kept:
             out.write(kept, at)
         at += len(kept)
-    if (size, hashed.hexdigest()) != (copy.size, copy.hash):
+    if not sum.fits(copy):
         raise StoreCorruptedError(
             f"{source}/{copy.path} is not what was backed up; nothing was changed: restore from another backup"
         )

@@ -19,7 +19,8 @@ from typing import Final
 
 from ...errors import BackendUnavailableError, SiltstoneError, StoreLockedError
 from ..encryption.cipher import Keys
-from ..files import auditfile, disk, storefile, twofold
+from ..files import auditfile, disk, links, storefile, twofold
+from ..files.hashedids import hash_older
 from ..files.layout import TRASH, USERS, user_folders
 from ..files.lock import FileLock
 
@@ -153,6 +154,7 @@ def finish(root: str, keys: Keys) -> None:
     done = os.path.join(root, FOLDER)
     users, restored = os.path.join(root, USERS), os.path.join(done, USERS)
     while disk.is_folder(restored):
+        links.refuse_moved_users(root)
         if disk.is_folder(users):
             trash = os.path.join(root, TRASH)
             disk.make_folder(trash)
@@ -164,7 +166,9 @@ def finish(root: str, keys: Keys) -> None:
                 raise
     known = {deed.key for deed in auditfile.read(root, keys)}
     auditfile.append(root, [deed for deed in auditfile.read(done, keys) if deed.key not in known], keys)
-    storefile.write(root, dataclasses.replace(storefile.read(root, keys), restoring=False), keys)
+    store = storefile.read(root, keys)
+    hash_older(root, keys, store)  # of an older backup, or an audit that was kept apart
+    storefile.write(root, dataclasses.replace(store, restoring=False), keys)
     disk.remove_tree(done)
 
 

@@ -13,13 +13,14 @@ from ...errors import StoreCorruptedError
 from ...protocols import Progress
 from ...reports import Finding, VerifyReport
 from ..encryption.cipher import Keys
-from ..files import auditfile, disk
+from ..files import auditfile, disk, links
 from ..files.layout import segment_name, user_folders
 from ..files.lock import FileLock
 from ..files.storefile import StoreFile
 from .bereft import GONE, is_bereft
 from .checks.caches import CacheCheck
 from .checks.documents import DocumentCheck, Documents
+from .checks.linked import check_links
 from .checks.missing import check_missing
 from .checks.vectors import VectorCheck, Vectors
 from .checks.whole import check_audit, check_keys, check_leftovers, check_modes, check_store
@@ -48,9 +49,9 @@ class UserFound:
 
     @property
     def refused(self) -> dict[str, set[str]]:
-        """The hashes of what the user refuses, by their id, where that is known."""
+        """The hashes of what the user refuses and the audit must name, by their id, where that is known."""
         known = self.documents
-        return {} if known.user_id is None else {known.user_id: known.refused}
+        return {} if known.user_id is None else {known.user_id: known.told}
 
 
 def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progress | None = None) -> VerifyReport:
@@ -76,6 +77,7 @@ def look(root: str, key: bytes | str | None, *, timeout: float, progress: Progre
         *_lost_lines(whole, refused, timeout),
         *check_keys(root),
         *check_leftovers(root),
+        *check_links(root),
         *check_modes(root),
     ]
     return VerifyReport(root, users, documents, vectors, pending, tuple(findings))
@@ -91,6 +93,8 @@ def _lost_lines(whole: Whole, refused: Mapping[str, set[str]], timeout: float) -
 def look_at_user(whole: Whole, folder: str, *, timeout: float) -> UserFound | None:
     """Return what there is to say of a user, ``None`` of one who was removed."""
     path = os.path.join(whole.root, folder)
+    if links.leads_nowhere(path):
+        return None  # the link is told of, and what it led to cannot be
     try:
         pinned, left = _pinned_quietly(path, timeout)
         return look_at_files(whole, folder, pinned, left)

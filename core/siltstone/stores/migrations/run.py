@@ -13,16 +13,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...errors import StoreVersionError
+from ..encryption.cipher import NO_KEYS, Keys
 from ..files import disk, storefile
 from ..files.lock import FileLock
 from .m0002_compaction import STEP as TO_2
+from .m0003_forgetting import STEP as TO_3
+from .m0004_hashed_ids import STEP as TO_4
 from .step import Step
 
-STEPS: Final[Sequence[Step]] = (TO_2,)
+STEPS: Final[Sequence[Step]] = (TO_2, TO_3, TO_4)
 FOLDER: Final = "migration"
 
 
-def migrate(root: str, *, writable: bool, lock_timeout: float, steps: Sequence[Step] = STEPS) -> None:
+def migrate(
+    root: str, *, writable: bool, lock_timeout: float, keys: Keys = NO_KEYS, steps: Sequence[Step] = STEPS
+) -> None:
     """Bring a store to the present format, if it is older; nothing is written unless ``writable``.
 
     O(bytes of the files that the steps touch). Raises ``StoreVersionError`` for one that cannot be read as it is,
@@ -34,17 +39,17 @@ def migrate(root: str, *, writable: bool, lock_timeout: float, steps: Sequence[S
         if "step" in document or not all(step.readable for step in lacking):
             raise StoreVersionError(
                 f"{root} has an older format and cannot be read before it is migrated; nothing was changed: open it "
-                "once without read_only=True"
+                f"once without read_only=True, as siltstone consolidate --store {root} does"
             )
         return
     if lacking:
         with FileLock(os.path.join(root, "LOCK")).held(lock_timeout):
             for step in steps:
-                _take(root, step)
+                _take(root, step, keys)
     _drop_copies(root)
 
 
-def _take(root: str, step: Step) -> None:
+def _take(root: str, step: Step, keys: Keys) -> None:
     """Take one step, from wherever it was left; nothing if it has been taken."""
     document = storefile.document(root)
     if document["format"] > step.to or (document["format"] == step.to and "step" not in document):
@@ -60,7 +65,7 @@ def _take(root: str, step: Step) -> None:
             _copy(root, step)
             _mark(root, before, step.to, "applying")
             copied = True
-        step.apply(root)
+        step.apply(root, keys)
         _mark(root, before, step.to, None)
     except Exception:  # nothing is left half done where the disk lets us
         if copied:

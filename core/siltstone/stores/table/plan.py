@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Protocol
 
 import numpy as np
 
@@ -13,10 +14,9 @@ from ...index.vectors import Halves
 from ...protocols import Floats, Put, Refusal, Stored
 from ...records import HIDDEN_KINDS, KINDS, ROLES, TURN_PREFIX, Record, is_derived, message_id
 from ...text.keys import dense_key
-from ...text.same import folded, spaced
+from ...text.same import folded, parts_as_sent, spaced
 from ..files.codec import canonical, encode
-from .rows import MESSAGE, Item, Row, row_of
-from .table import Table
+from .rows import Item, Row, row_of
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,37 @@ class Plan:
     skipped: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Present:
+    """The stored version of an item, as far as a plan needs it: ``row`` is the key that the store knows it by."""
+
+    row: int
+    version: int
+    origin: int
+    is_message: bool
+
+
+class Known(Protocol):
+    """What a store has of one user, for planning."""
+
+    @property
+    def user_id(self) -> str:
+        """Whose items they are."""
+
+    @property
+    def refused(self) -> Collection[str]:
+        """The hashes of what was forgotten; at least those that the puts of the plan could match."""
+
+    def present(self, ids: Sequence[str]) -> list[Present | None]:
+        """Return the stored versions of items, in order; ``None`` where there is none."""
+
+    def size(self, session_id: str) -> int:
+        """Return how many messages a session has."""
+
+    def vector_fits(self, present: Present, item: Stored) -> bool:
+        """Return whether the version has a vector, made of the same text as the item's."""
+
+
 class Refusals:
     """Recognises messages that were forgotten, by keyed hashes of session and id or text."""
 
@@ -68,33 +99,36 @@ class Refusals:
                 if value is not None
             ]
             if refusal.parts is not None:
-                found.append(self._hash("parts", refusal.session_id or "", canonical(refusal.parts)))
+                found.append(self._hash("parts", refusal.session_id or "", canonical(parts_as_sent(refusal.parts))))
             if refusal.made is not None:
                 found += self._made(refusal.made)
         return found
 
-    def refuses(self, refused: set[str], put: Put, *, new: bool) -> bool:
+    def refuses(self, refused: Collection[str], put: Put, *, new: bool) -> bool:
         """Return whether an item is one that was forgotten; ``new`` where the store has none of its id."""
-        if not refused:
-            return False
+        return bool(refused) and any(hash in refused for hash in self.known_by(put, new=new))
+
+    def known_by(self, put: Put, *, new: bool) -> Iterator[str]:
+        """Yield the hashes by which an item would be recognised as forgotten, were it ``new`` or not."""
         record = put.record
-        makes = record is not None and is_derived(record) and (new or record.kind == "summary")
-        if makes and record is not None and not refused.isdisjoint(self._made(record)):
-            return True
+        if record is not None and is_derived(record) and (new or record.kind == "summary"):
+            yield from self._made(record)
         if not new:
-            return False
-        if put.restores and self._hash("item", "", put.id) in refused:
-            return True
+            return
+        if put.restores:
+            yield self._hash("item", "", put.id)
         if put.message is None:
-            return False
+            return
         session = put.message.session_id or ""
-        if put.supplied_id is not None and self._hash("id", session, put.supplied_id) in refused:
-            return True
-        text = put.message.content
-        if not text.strip():
-            parts = put.message.metadata
-            return bool(parts) and self._hash("parts", session, canonical(parts)) in refused
-        return any(self._hash("text", session, form) in refused for form in (folded(text), spaced(text)))
+        if put.supplied_id is not None:
+            yield self._hash("id", session, put.supplied_id)
+        text, parts = put.message.content, put.message.metadata
+        if text.strip():
+            for form in (folded(text), spaced(text)):
+                yield self._hash("text", session, form)
+        elif parts:
+            for known in (parts_as_sent(parts), parts):  # the latter is what stores went by up to now
+                yield self._hash("parts", session, canonical(known))
 
     def _made(self, record: Record) -> list[str]:
         """Return the hashes of a derived record, one for each of its sources."""
@@ -107,58 +141,72 @@ class Refusals:
 
 
 def plan(
-    table: Table,
+    known: Known,
     puts: Sequence[Put],
     expect: Mapping[str, int] | None,
     *,
     refusals: Refusals,
     dim: int | None,
     first: int,
+    sizes: Mapping[str, int] | None = None,
 ) -> Plan:
     """Return what the commit writes, numbered from ``first``; ``dim`` is the width of vectors, if set yet.
 
-    Raises ``ConflictError`` where ``expect`` does not hold, ``InvalidInputError`` for what cannot be stored.
+    Raises ``ConflictError`` where ``expect`` or ``sizes`` do not hold, ``InvalidInputError`` for what cannot be stored.
     """
-    view = table.view
-    for id, version in (expect or {}).items():
-        row = table.row(id, view)
-        stored = int(view.rows["version"][row]) if row >= 0 else 0
+    expected = expect or {}
+    for (id, version), present in zip(expected.items(), known.present(list(expected)), strict=True):
+        stored = present.version if present is not None else 0
         if stored != version:
             what = f"version {stored}" if stored else "absent"
             raise ConflictError(f"item {id!r} is {what}, not version {version}; nothing was stored: read it and retry")
+    for session, size in (sizes or {}).items():
+        if (there := known.size(session)) != size:
+            raise ConflictError(
+                f"session {session!r} has {there} messages, not {size}; nothing was stored: read it and retry"
+            )
     fresh: dict[str, tuple[int, int]] = {}  # versions within this commit
     items: list[Planned] = []
-    skipped = refused_of(table, puts, refusals)
+    before = known.present([put.id for put in puts])
+    skipped = _refused(known, puts, before, refusals)
     vectors = iter(halves([put.vector for put in puts if put.vector is not None], dim))
-    for put, row in zip(puts, table.find([put.id for put in puts], view), strict=True):
+    for put, present in zip(puts, before, strict=True):
         vector = None if put.vector is None else next(vectors)
-        _check(put, table.user_id)
+        _check(put, known.user_id)
         id = put.id
         if id in skipped:
             continue
-        if row >= 0 and (put.message is None) == bool(view.rows["flags"][row] & MESSAGE):
+        if present is not None and (put.message is None) == present.is_message:
             raise InvalidInputError(f"{id!r} is the id of a message and cannot be that of another record, or reversely")
         if id in fresh:
             version, origin = fresh[id]
-        elif row >= 0:
-            version, origin = int(view.rows["version"][row]), int(view.rows["origin"][row])
+        elif present is not None:
+            version, origin = present.version, present.origin
         else:
             version, origin = 0, first + len(items)
         stored_item = Stored(version + 1, put.record, put.message, put.supplied_id)
-        reuse = row if vector is None and row >= 0 and id not in fresh and _same_text(table, row, stored_item) else -1
+        reuse = -1
+        if vector is None and present is not None and id not in fresh and known.vector_fits(present, stored_item):
+            reuse = present.row
         fresh[id] = (version + 1, origin)
         document = encode(stored_item, origin)
         items.append(Planned(first + len(items), origin, stored_item, document, row_of(stored_item), vector, reuse))
     return Plan(tuple(items), tuple(skipped))
 
 
-def refused_of(table: Table, puts: Sequence[Put], refusals: Refusals) -> dict[str, None]:
+def refused_of(known: Known, puts: Sequence[Put], refusals: Refusals) -> dict[str, None]:
     """Return the ids of the items that are not written because they were forgotten, or rest on one of these."""
+    return _refused(known, puts, known.present([put.id for put in puts]), refusals) if known.refused else {}
+
+
+def _refused(
+    known: Known, puts: Sequence[Put], before: Sequence[Present | None], refusals: Refusals
+) -> dict[str, None]:
     skipped: dict[str, None] = {}
-    for put in puts if table.refused else ():
+    for put, present in zip(puts, before, strict=True) if known.refused else ():
         record = put.record if put.message is None else None
         orphan = record is not None and any(message_id(source) in skipped for source in record.source_ids)
-        if orphan or refusals.refuses(table.refused, put, new=table.row(put.id, table.view) < 0):
+        if orphan or refusals.refuses(known.refused, put, new=present is None):
             skipped[put.id] = None
     return skipped
 
@@ -182,11 +230,14 @@ def halves(vectors: Sequence[Floats], dim: int | None) -> Halves:
     return kept
 
 
-def _same_text(table: Table, row: int, item: Stored) -> bool:
-    if item.record is None or table.rows["slot"][row] < 0:
-        return False
-    before = table.item(row)
-    return before is not None and before.record is not None and dense_key(before.record) == dense_key(item.record)
+def same_text(before: Stored | None, item: Stored) -> bool:
+    """Return whether a vector of the one fits the other."""
+    return (
+        before is not None
+        and before.record is not None
+        and item.record is not None
+        and dense_key(before.record) == dense_key(item.record)
+    )
 
 
 def _check(put: Put, user_id: str) -> None:

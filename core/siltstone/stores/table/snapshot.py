@@ -70,6 +70,28 @@ def take(table: Table) -> Picture:
     )
 
 
+def is_hollow(table: Table) -> bool:
+    """Return whether of most rows nothing is left: neither a living record nor a document. O(rows)."""
+    return 2 * int(np.count_nonzero(_kept(table.view.rows))) < table.view.count
+
+
+def condense(table: Table, into: Table) -> None:
+    """Put what is left of a table on an empty one, vectors that lie flat aside. No one may be writing. O(rows)."""
+    picture = _condensed(take(table))
+    alive = picture.columns["died"] == ALIVE
+    columns = {**picture.columns, "died": np.where(alive, ALIVE, 0).astype(SPEC["died"])}
+    into.restore(
+        Columns(SPEC, columns),
+        Ids(picture.ids),
+        Postings([block for block in picture.blocks if len(block.hashes)]),
+        Names(_only(picture.sessions, columns["session"])),
+        Names(_only(picture.speakers, columns["speaker"])),
+        set(picture.refused),
+        picture.coded,
+        (picture.total, picture.words),
+    )
+
+
 def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
     """Return values and arrays for a cache."""
     picture = _condensed(picture)
@@ -124,7 +146,7 @@ def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
 def _condensed(picture: Picture) -> Picture:
     """Leave out the rows of which nothing is left, once they are many; the others are numbered anew."""
     columns = picture.columns
-    kept = (columns["died"] == ALIVE) | (columns["place"] >= 0)
+    kept = _kept(columns)
     gone = len(kept) - int(np.count_nonzero(kept))
     if _FEW_GONE * gone <= len(kept):
         return picture
@@ -144,6 +166,11 @@ def _condensed(picture: Picture) -> Picture:
         ids=IdTable(ids.high, ids.low, numbers[ids.rows].astype(np.int32)),
         coded=coded,
     )
+
+
+def _kept(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    kept: npt.NDArray[np.bool_] = (columns["died"] == ALIVE) | (columns["place"] >= 0)
+    return kept
 
 
 def unpack(table: Table, values: Mapping[str, Any], arrays: Arrays) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
@@ -22,7 +24,8 @@ from ...index.vectors import GONE, CodedVectors, Halves, Rows, Vectors
 from ...protocols import Ints, Stored
 from ...records import TURN_PREFIX
 from .links import Links
-from .rows import ALIVE, RECORD, SPEC, Item
+from .plan import Present, same_text
+from .rows import ALIVE, MESSAGE, RECORD, SPEC, Item
 from .view import Names, View
 
 HISTORY: Final = 20
@@ -57,6 +60,7 @@ class Table:
         self.postings = Postings()
         self.vectors: Vectors | None = None
         self.refused: set[str] = set()
+        self.successor: Table | None = None  # in its place since, with other rows; it knows where frames lie
         self.revision = 0
         self._links = Links(self.rows)
         self._records = 0
@@ -138,6 +142,33 @@ class Table:
         rows = self.ids.get([id.removeprefix(TURN_PREFIX) for id in ids])
         return [row if row < 0 else self._seen(row, view) for row in rows]
 
+    def find_all(self, ids: Sequence[str]) -> list[int]:
+        """Return the rows of those of the items that are there now."""
+        return [row for row in self.find(ids, self.view) if row >= 0]
+
+    def present(self, ids: Sequence[str]) -> list[Present | None]:
+        """Return the stored versions of items, in order; see ``plan.Known``."""
+        rows = self.view.rows
+        return [
+            None
+            if row < 0
+            else Present(row, int(rows["version"][row]), int(rows["origin"][row]), bool(rows["flags"][row] & MESSAGE))
+            for row in self.find(ids, self.view)
+        ]
+
+    def size(self, session_id: str) -> int:
+        """Return how many messages a session has."""
+        return len(self.view.in_session(session_id))
+
+    def in_session(self, session_id: str) -> list[int]:
+        """Return the rows of a session's messages, in order."""
+        rows: list[int] = self.view.in_session(session_id).tolist()
+        return rows
+
+    def vector_fits(self, present: Present, item: Stored) -> bool:
+        """Return whether a version has a vector, made of the same text as the item's."""
+        return bool(self.rows["slot"][present.row] >= 0) and same_text(self.item(present.row), item)
+
     def _seen(self, row: int, view: View) -> int:
         while row >= view.count:  # a version newer than the view
             row = int(self.rows["older"][row])
@@ -146,26 +177,38 @@ class Table:
     def item(self, row: int) -> Stored | None:
         """Return the item of a row, or ``None`` if its document is damaged or gone."""
         number = int(self.rows["number"][row])
-        item = self._read_item(int(self.rows["place"][row]), number)
+        item = self._read_item(self._place(row), number)
         if item is None:
             with self._moving:
-                item = self._read_item(int(self.rows["place"][row]), number)
+                item = self._read_item(self._place(row), number)
         return item
 
     def current(self, row: int) -> Stored | None:
         """Return the item of a row of some view; its present version, where compaction took this one away since."""
         item = self.item(row)
-        if item is None and self.rows["place"][row] < 0:
-            newer = self.newest(row)
-            item = self.item(newer) if newer >= 0 else None
+        if item is None and self._place(row) < 0:
+            item = self._present(int(self.rows["origin"][row]))
         return item
 
-    def newest(self, row: int) -> int:
-        """Return the row of the present version of a row's item, or -1 if it was removed. O(rows)."""
+    def _place(self, row: int) -> int:
+        if self.successor is None:
+            return int(self.rows["place"][row])
+        (there,) = self.successor.rows_of([int(self.rows["number"][row])])
+        return -1 if there < 0 else self.successor._place(there)
+
+    def _present(self, origin: int) -> Stored | None:
+        """Return the present version of an item by the number of its first one; ``None`` if it was removed. O(rows)."""
+        if self.successor is not None:
+            return self.successor._present(origin)
         n = self.rows.count
-        same = (self.rows["origin"][:n] == self.rows["origin"][row]) & (self.rows["died"][:n] == ALIVE)
-        found = np.flatnonzero(same)
-        return int(found[0]) if len(found) else -1
+        found = np.flatnonzero((self.rows["origin"][:n] == origin) & (self.rows["died"][:n] == ALIVE))
+        return self.item(int(found[0])) if len(found) else None
+
+    def numbers_of(self, rows: Iterable[int]) -> list[int]:
+        """Return the numbers of the frames of rows and of their older versions, ascending."""
+        every = [older for row in rows for older in self.lineage(row)]
+        numbers: list[int] = np.unique(self.rows["number"][every]).tolist() if every else []
+        return numbers
 
     def lineage(self, row: int) -> Iterator[int]:
         """Yield a row and those of its older versions, newest first."""
@@ -224,14 +267,28 @@ class Table:
 
     def remove(self, numbers: Iterable[int]) -> list[int]:
         """Let rows die by the numbers of their frames, all versions of their items named; return the live ones."""
-        there = np.array([row for row in self.rows_of(list(numbers)) if row >= 0], np.int64)
+        numbers = list(numbers)
+        gone = self.hide(numbers)
+        self.rows["place"][[row for row in self.rows_of(numbers) if row >= 0]] = -1
+        return gone
+
+    def hide(self, numbers: Sequence[int]) -> list[int]:
+        """Let rows die whose documents stay for a while; return the live ones."""
+        there = np.array([row for row in self.rows_of(numbers) if row >= 0], np.int64)
         alive = there[self.rows["died"][there] == ALIVE]
         self._count(alive, -1)
         gone: list[int] = alive.tolist()
         for row in gone:
             self._die(row, self.revision + 1)
-        self.rows["place"][there] = -1
         return gone
+
+    def with_alive(self, hidden: Sequence[int]) -> Table:
+        """Return the table, to be read alone, as it were if some rows had not been hidden. O(rows)."""
+        died = self.view.rows["died"].copy()
+        died[list(hidden)] = ALIVE
+        table = copy(self)
+        table.view = replace(self.view, rows={**self.view.rows, "died": died})
+        return table
 
     def rows_of(self, numbers: Sequence[int]) -> list[int]:
         """Return the rows of frames by number, -1 where there is none."""
@@ -287,8 +344,17 @@ class Table:
                 out[missing] = self._gathered(rows[missing])
         return out
 
+    def _slots(self, rows: Rows) -> Rows:
+        if self.successor is None:
+            slots: Rows = self.rows["slot"][rows]
+            return slots
+        there = np.array(self.successor.rows_of(self.rows["number"][rows].tolist()), np.int32)
+        slots = np.full(len(rows), -1, np.int32)
+        slots[there >= 0] = self.successor._slots(there[there >= 0])
+        return slots
+
     def _gathered(self, rows: Rows) -> Halves:
-        slots = self.rows["slot"][rows]
+        slots = self._slots(rows)
         some = slots >= 0
         if some.all():
             return self.gather(slots)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from ...forks import cached
 from ...index.postings import Snapshot
 from ...index.vectors import Vectors
 from ...protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
@@ -64,82 +64,89 @@ class View:
     total: int
     words: float
 
-    @cached_property
+    @cached
     def count(self) -> int:
         """Number of rows, dead ones included."""
         return len(self.rows["number"])
 
-    @cached_property
+    @cached
     def alive(self) -> Bools:
         """Whether each row is the present version of an item, ``(n,)``."""
         alive: Bools = self.rows["died"] > self.revision
         return alive
 
-    @cached_property
+    @cached
     def dead(self) -> Bools:
         """The opposite of ``alive``."""
         return ~self.alive
 
-    @cached_property
+    @cached
     def records(self) -> Bools:
         """Whether each row is a live record, ``(n,)``."""
         records: Bools = self.alive & ((self.rows["flags"] & RECORD) != 0)
         return records
 
-    @cached_property
+    def in_session(self, session_id: str) -> npt.NDArray[np.int64]:
+        """Return the rows of a session's live messages, by time, then by order of first writing."""
+        code = self.sessions.known(session_id)
+        rows = np.flatnonzero(self.messages & (self.rows["session"] == code)) if code >= 0 else np.empty(0, np.int64)
+        said, origin = self.rows["said_at"][rows], self.rows["origin"][rows]
+        return rows[np.lexsort((origin, said))]
+
+    @cached
     def hidden(self) -> Bools:
         """Whether each row is a live record of a hidden kind, ``(n,)``."""
         hidden: Bools = self.alive & (self.rows["kind"] >= FIRST_HIDDEN)
         return hidden
 
-    @cached_property
+    @cached
     def messages(self) -> Bools:
         """Whether each row is a live message, ``(n,)``."""
         messages: Bools = self.alive & ((self.rows["flags"] & MESSAGE) != 0)
         return messages
 
-    @cached_property
+    @cached
     def questions(self) -> Bools:
         """Whether each row asks something, ``(n,)``."""
         questions: Bools = (self.rows["traits"] & ASKS) != 0
         return questions
 
-    @cached_property
+    @cached
     def previous(self) -> Ints:
         """The turn before each row in its session, or -1, ``(n,)``."""
         return self._neighbours("previous")
 
-    @cached_property
+    @cached
     def following(self) -> Ints:
         """The turn after each row in its session, or -1, ``(n,)``."""
         return self._neighbours("following")
 
-    @cached_property
+    @cached
     def links(self) -> int:
         """How many rows have a turn before them, and how many one after."""
         return int(np.count_nonzero(self.previous >= 0) + np.count_nonzero(self.following >= 0))
 
-    @cached_property
+    @cached
     def session_sizes(self) -> Ints:
         """Number of rows by the codes of ``session``."""
         sessions = self.rows["session"]
         return np.bincount(sessions[sessions >= 0])
 
-    @cached_property
+    @cached
     def session_count(self) -> int:
         """Number of sessions with live messages."""
         return len(np.unique(self.rows["session"][self.messages]))
 
-    @cached_property
+    @cached
     def _lacking(self) -> Ints:
         """Rows without a vector."""
         return np.flatnonzero(self.rows["slot"] < 0)
 
-    @cached_property
+    @cached
     def _first_expiry(self) -> int:
         return int(self.rows["expires_at"].min(initial=NEVER))
 
-    @cached_property
+    @cached
     def speaker_names(self) -> tuple[str, ...]:
         """Names by the codes of ``speaker``."""
         return tuple(self.speakers.names)
@@ -185,7 +192,9 @@ class View:
         rows, n = self.rows, self.count
         eligible = self.matching(query.where, find) & self.records
         postings = self._postings_of(query.terms)
-        if query.vector is None or self.vectors is None:
+        if query.near is not None:
+            dense = query.near.placed(rows["number"])
+        elif query.vector is None or self.vectors is None:
             dense = np.full(n, np.nan, np.float32)
         else:
             vector = self.vectors.whitened(query.vector) if query.whiten else query.vector

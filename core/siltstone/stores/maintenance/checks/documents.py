@@ -19,7 +19,7 @@ from ...files import notes
 from ...files.codec import decode
 from ...files.frames import HEAD, Damage, Frame, is_unfinished, scan
 from ...files.layout import segment_name
-from ...files.notes import Finished, Note, Removal, Successor
+from ...files.notes import Finished, Meant, Note, Removal, Successor
 from ...table.rows import RECORD, Row, row_of
 from ..pinned import Pinned
 from .gaps import Gaps
@@ -51,8 +51,9 @@ class Documents:
     ``pieces``: file, start and end of what is to be quarantined; ``bad``: numbers, by segment, of frames that check and
     are not to be kept; ``headless``: segments that do not name their user; ``announced``: which segment each says that
     follows; ``awaited``: the one that the last one says follows, and that is not there; ``removals``: the numbers that
-    each removal takes out; ``removed``: those of them that are still there; ``cut``: the number of an unfinished frame
-    at the end that was to end its commit.
+    each removal takes out; ``removed``: those of them that are still there; ``told``: what of ``refused`` the audit
+    must name by now, and ``untold`` the rest, by removals whose lines are written when somebody goes on with them;
+    ``cut``: the number of an unfinished frame at the end that was to end its commit.
     """
 
     user_id: str | None = None
@@ -72,6 +73,8 @@ class Documents:
     removed: set[int] = field(default_factory=set)
     finished: set[int] = field(default_factory=set)
     removals: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    untold: dict[int, Sequence[str]] = field(default_factory=dict)
 
     def alive(self, before: int) -> tuple[Ints, Ints]:
         """Return number and text hash (0: no record) of the newest versions among the frames below a number."""
@@ -187,13 +190,21 @@ class DocumentCheck:
         known = self.found
         if note is None:
             raise ValueError
-        if isinstance(note, Removal):
+        if isinstance(note, Meant):
+            if any(gone >= number for gone in note.numbers):
+                raise ValueError
+        elif isinstance(note, Removal):
             if any(gone >= number for gone in note.numbers) or not all(map(_HASH.fullmatch, note.hashes)):
                 raise ValueError
             known.refused.update(note.hashes)
             known.removals[number] = tuple(note.numbers)
+            if note.is_told:
+                known.untold[number] = note.hashes
+            else:
+                known.told.update(note.hashes)
         elif isinstance(note, Finished):
             known.finished.add(note.removal)
+            known.told.update(known.untold.pop(note.removal, ()))
         elif isinstance(note, Successor):
             known.announced[segment] = note.segment
 

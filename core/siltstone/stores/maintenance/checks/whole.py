@@ -12,7 +12,7 @@ from ....errors import StoreCorruptedError
 from ....reports import Finding
 from ...encryption import destroyed
 from ...encryption.cipher import NO_KEYS, Keys
-from ...files import auditfile, disk, layout, storefile, twofold, usagefile
+from ...files import auditfile, disk, layout, pagefile, storefile, twofold
 from ...files.disk import FILE_MODE, FOLDER_MODE
 from ...files.frames import Damage, is_unfinished
 from ...files.layout import QUARANTINE, TRASH, UNFINISHED, USERS, user_folders
@@ -22,7 +22,18 @@ from .. import restored
 from ..pinned import pin
 
 _KNOWN: Final = frozenset(
-    (storefile.NAME, auditfile.NAME, usagefile.NAME, "LOCK", "KEYS", USERS, TRASH, UNFINISHED, QUARANTINE)
+    (
+        storefile.NAME,
+        auditfile.NAME,
+        pagefile.USAGE,
+        pagefile.OWED,
+        "LOCK",
+        "KEYS",
+        USERS,
+        TRASH,
+        UNFINISHED,
+        QUARANTINE,
+    )
 )
 _KEY_FILE: Final = re.compile("MASTER|[0-9a-f]{32}")
 _POINTER: Final = re.compile("KEY")

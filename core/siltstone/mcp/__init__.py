@@ -1,0 +1,1 @@
+"""The memory for assistants that speak the Model Context Protocol: an edge."""

@@ -1,0 +1,1 @@
+"""A memory behind an HTTP service, with the verbs of one on this machine."""

@@ -1,0 +1,1 @@
+"""Recent turns in Redis, shared by the processes and machines of one deployment."""

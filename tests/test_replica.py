@@ -1,0 +1,128 @@
+"""A streaming replica that searches read: they find what was written, whoever wrote it, or ask the primary."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postgres_cluster import Standby, asked, told, wait_for
+from postgres_server import Server, emptied
+from siltstone import Settings, TieredMemory
+from siltstone.cli.environment import settings as settings_of
+from siltstone.errors import ConfigurationError
+from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+
+TALK = [("user", "My cat is called Miez."), ("assistant", "A good name."), ("user", "I live in Lisbon.")]
+
+
+def opened(location: str | Path, replica: str | None = None) -> TieredMemory:
+    """Open Alice's memory, with models that cost nothing."""
+    return TieredMemory.open(
+        location,
+        user_id="alice",
+        embedder=HashEmbedder(),
+        token_counter=WordCounter(),
+        clock=FrozenClock(),
+        settings=Settings(embed_wait=10.0, replica=replica),
+    )
+
+
+def served(memory: TieredMemory) -> int:
+    """Return how many reads the replica has answered."""
+    store: Any = memory.handle.store  # type: ignore[attr-defined]
+    return int(store._database._replica.served)
+
+
+def caught_up(primary: Server, standby: Server) -> None:
+    """Wait until a standby has replayed what the primary has written."""
+    wait_for(standby, f"SELECT pg_last_wal_replay_lsn() >= '{asked(primary, 'SELECT pg_current_wal_lsn()')}'", True)
+
+
+def found(memory: TieredMemory, question: str) -> list[str]:
+    """Return the texts that a search finds."""
+    return [hit.record.text for hit in memory.search(question)]
+
+
+def test_searches_read_the_replica(pair: tuple[Server, Standby]) -> None:
+    """A replica that has everything answers searches, with what the primary would answer; no other user's, either."""
+    primary, standby = pair
+    with opened(primary.url, standby.url) as memory, opened(primary.url) as straight:
+        memory.add(TALK, session_id="monday")
+        memory.for_user("bob").add([("user", "My cat is called Tom.")], session_id="monday")
+        memory.flush()
+        caught_up(primary, standby)
+        before = served(memory)
+        for question in ("What is the cat called?", "Where does Alice live?"):
+            assert found(memory, question) == found(straight, question) != []
+            assert not any("Tom" in text for text in found(memory, question))
+        assert served(memory) == before + 4
+        assert "Miez" in memory.context("What is my cat called?", max_tokens=200).text
+
+
+def test_what_was_written_is_read(pair: tuple[Server, Standby]) -> None:
+    """While a replica is behind, searches of users who were written to since read the primary: whoever wrote, added to
+    or forgot; other users' go on reading the replica.
+    """
+    primary, standby = pair
+    with opened(primary.url, standby.url) as memory, opened(primary.url) as other:
+        memory.for_user("bob").add(TALK, session_id="monday")
+        memory.add(TALK, session_id="monday")
+        memory.flush()
+        caught_up(primary, standby)
+        told(standby, "SELECT pg_wal_replay_pause()")
+        wait_for(standby, "SELECT pg_get_wal_replay_pause_state()", "paused")
+        memory.remember("Alice prefers tea.")
+        before = served(memory)
+        assert "Alice prefers tea." in found(memory, "What does Alice prefer?")
+        other.remember("Alice plays the oboe.")
+        assert "Alice plays the oboe." in found(memory, "What does Alice play?")
+        other.forget(session_id="monday")
+        assert not any("Miez" in text for text in found(memory, "What is the cat called?"))
+        assert served(memory) == before
+        assert any("Miez" in text for text in found(memory.for_user("bob"), "What is the cat called?"))
+        assert served(memory) == before + 1
+        told(standby, "SELECT pg_wal_replay_resume()")
+        caught_up(primary, standby)
+        assert "Alice plays the oboe." in found(memory, "What does Alice play?")
+        assert served(memory) == before + 2
+
+
+def test_without_its_replica_a_search_reads_the_primary(
+    pair: tuple[Server, Standby], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A replica that is gone, at the opening or later, is named in the log, once, and nothing else is missing."""
+    primary, standby = pair
+    with opened(primary.url, standby.url) as memory:
+        memory.add(TALK, session_id="monday")
+        memory.flush()
+        caught_up(primary, standby)
+        standby.kill()
+        with caplog.at_level(logging.WARNING, "siltstone"):
+            for _ in range(3):
+                assert any("Miez" in text for text in found(memory, "What is the cat called?"))
+    assert [record.message.split(" (")[0] for record in caplog.records] == [
+        "the replica at postgresql://postgres@/postgres does not answer"
+    ]
+    with opened(primary.url, standby.url) as memory:
+        assert any("Miez" in text for text in found(memory, "What is the cat called?"))
+
+
+def test_another_database_is_no_replica(own_server: Server, postgres: str) -> None:
+    """A replica that is a store of its own is refused at the opening."""
+    emptied(postgres)
+    for url in (postgres, own_server.url):
+        with opened(url) as memory:
+            memory.add(TALK, session_id="monday")
+    with pytest.raises(ConfigurationError, match="is no replica of"):
+        opened(own_server.url, postgres)
+
+
+def test_a_replica_is_of_a_server_alone(tmp_path: Path) -> None:
+    """A folder, a file and ``:memory:`` have no replica, and say so; a variable can name one."""
+    for location in (tmp_path / "folder", f"sqlite:///{tmp_path / 'memory.db'}", ":memory:"):
+        with pytest.raises(ConfigurationError, match=r"Settings\.replica is for a postgresql:// store"):
+            opened(location, "postgresql://standby/memory")
+    assert settings_of({"SILTSTONE_REPLICA": "postgresql://standby/memory"}).replica == "postgresql://standby/memory"
