@@ -260,7 +260,7 @@ def test_closing_does_not_wait_for_a_turn(opened: Callable[..., TieredMemory], s
     told(memory, 2)
     _until(lambda: len(server.asked) > 0)
     memory.close()
-    assert not memory.handle.worker._thread.is_alive()  # type: ignore[attr-defined]
+    assert not memory.handle.condenser.worker._thread.is_alive()  # type: ignore[attr-defined]
     assert len(server.asked) <= 2
 
 

@@ -36,7 +36,6 @@ from .tiers.vectors import VectorQueue
 
 if TYPE_CHECKING:
     from .condenser import Condenser
-    from .lifecycle.worker import Worker
 
 
 class Engine:
@@ -91,7 +90,7 @@ class Engine:
         self.opened_with: Mapping[str, Any] = {}
         self.closed = False
         if settings.worker and not read_only and isinstance(self.store, SharesWork):
-            self.worker.take_part()
+            self.condenser.worker.take_part()
 
     @property
     def condenser(self) -> Condenser:
@@ -120,10 +119,10 @@ class Engine:
         """The summarizer that was chosen."""
         return self.condenser.summarizer
 
-    @property
-    def worker(self) -> Worker:
-        """The thread that consolidates in the background, where ``Settings.worker`` wants one."""
-        return self.condenser.worker
+    def wake_worker(self, user_id: str) -> None:
+        """Have a user consolidated in the background soon, where ``Settings.worker`` wants that. O(1)."""
+        if self.settings.worker:  # what a worker needs takes half a second to load
+            self.condenser.worker.wake(user_id)
 
     @property
     def last_error(self) -> str | None:

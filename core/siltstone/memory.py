@@ -347,7 +347,7 @@ class TieredMemory:
         )
         engine.vectors.resume(self._user_id)
         ids = add_messages(engine.store, engine.long_term, self._user_id, read, now=now, on_conflict=on_conflict)
-        engine.worker.wake(self._user_id)
+        engine.wake_worker(self._user_id)
         engine.turns.stored(self._user_id, ids)
         return ids
 
@@ -375,7 +375,7 @@ class TieredMemory:
         ids = replace_messages(
             engine.store, engine.long_term, self._user_id, session_id, read, now=now, said_at=said_at
         )
-        engine.worker.wake(self._user_id)
+        engine.wake_worker(self._user_id)
         engine.turns.replaced(self._user_id, session_id)
         engine.turns.stored(self._user_id, ids)
         return ids
@@ -459,7 +459,7 @@ class TieredMemory:
         now = engine.clock.now()
         record = update_record(engine.store, engine.long_term, self._user_id, id, changes, now=now)
         if text is not None:
-            engine.worker.wake(self._user_id)
+            engine.wake_worker(self._user_id)
         engine.turns.stored(self._user_id, record.source_ids if record.kind == "turn" else ())
         return record
 
@@ -517,7 +517,7 @@ class TieredMemory:
         """Have what could not be deleted elsewhere deleted later, and what rested on more than what went made anew."""
         engine = self._writable()
         if report.partial:
-            engine.worker.wake(self._user_id)
+            engine.wake_worker(self._user_id)
         if report.remains and isinstance(engine.store, KeepsVectorsElsewhere):
             engine.vectors.wake(self._user_id)
         return report

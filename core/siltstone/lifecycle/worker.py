@@ -49,10 +49,8 @@ class Worker:
         _workers.add(self)
 
     def wake(self, user_id: str) -> None:
-        """Have a user consolidated soon, if ``Settings.worker`` is to do that. O(1)."""
+        """Have a user consolidated soon. O(1)."""
         settings = self._settings
-        if not settings.worker:
-            return
         now = time.monotonic()
         with self._condition:
             if self._closing:
