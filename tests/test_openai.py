@@ -162,7 +162,9 @@ def test_retry_after_is_honoured() -> None:
 
 
 @pytest.mark.parametrize(
-    "later", ["3600", format_datetime(datetime.now(timezone.utc) + timedelta(hours=1), usegmt=True)]
+    "later",
+    ["3600", format_datetime(datetime.now(timezone.utc) + timedelta(hours=1), usegmt=True)],
+    ids=["seconds", "date"],
 )
 def test_too_long_a_pause_is_not_slept(later: str) -> None:
     """A server that asks for more patience than the deadline allows is unavailable at once."""
