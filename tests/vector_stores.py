@@ -25,10 +25,15 @@ def simple(path: Path, dim: int) -> Any:
 
 
 def chroma(path: Path, dim: int) -> Any:
-    """Chroma, in a folder."""
+    """Chroma's server, where ``SILTSTONE_CHROMA`` names one; else Chroma in a folder."""
     module = pytest.importorskip("llama_index.vector_stores.chroma")
-    client = pytest.importorskip("chromadb").PersistentClient(path=str(path))
-    return module.ChromaVectorStore(chroma_collection=client.get_or_create_collection("memory"))
+    chromadb = pytest.importorskip("chromadb")
+    url = os.environ.get("SILTSTONE_CHROMA")
+    if url is None:
+        client = chromadb.PersistentClient(path=str(path))
+    else:
+        client = chromadb.HttpClient(host="127.0.0.1", port=int(url.rpartition(":")[2]))
+    return module.ChromaVectorStore(chroma_collection=client.get_or_create_collection(_named(path)))
 
 
 def qdrant(path: Path, dim: int) -> Any:
@@ -54,10 +59,15 @@ def milvus(path: Path, dim: int) -> Any:
     return module.MilvusVectorStore(
         uri=uri or str(path / "milvus.db"),
         dim=dim,
-        collection_name="c" + blake2b(str(path).encode(), digest_size=8).hexdigest(),
+        collection_name=_named(path),
         similarity_metric="IP",
         consistency_level="Strong",
     )
+
+
+def _named(path: Path) -> str:
+    """Return the name of a collection that no other test of the same server has."""
+    return "c" + blake2b(str(path).encode(), digest_size=8).hexdigest()
 
 
 ENGINES: Final[dict[str, Callable[[Path, int], Any]]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from servers import MilvusServer
 
 from items import DIM, asked, said, space, vector
 from siltstone import Settings, TieredMemory
@@ -39,35 +39,6 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         del os.environ["SILTSTONE_MILVUS"]
     else:
         yield name
-
-
-class MilvusServer:
-    """A server of the test's own that speaks Milvus's protocol."""
-
-    def __init__(self, folder: Path) -> None:
-        with closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._folder = folder
-        self.start()
-
-    def start(self) -> None:
-        """Start it, and wait until it listens."""
-        program = Path(sys.executable).with_name("milvus-lite")
-        options = ["server", "--data-dir", str(self._folder), "--host", "127.0.0.1", "--port", str(self._port)]
-        self._process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            with closing(socket.socket()) as line:
-                if line.connect_ex(("127.0.0.1", self._port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise AssertionError("milvus-lite did not start")
-
-    def kill(self) -> None:
-        """End it as a power cut would."""
-        self._process.kill()
-        self._process.wait()
 
 
 @pytest.fixture
