@@ -14,7 +14,7 @@ class Listening:
 
     def __init__(self, inner: Any, tell: Callable[[str, Sequence[Sequence[Any]]], None]) -> None:
         self._inner, self._tell = inner, tell
-        self.receipt = inner.receipt
+        self.tag = inner.tag
 
     def rows(self, statement: str, *parameters: Any) -> Any:
         """Tell it, and pass it on."""

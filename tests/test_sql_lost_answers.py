@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -10,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from items import said, space
 from postgres_server import emptied
 from siltstone.errors import BackendUnavailableError, EmbedderMismatchError
+from siltstone.stores.sql.receipts import KEPT, noted, went_through
 from siltstone.stores.sql.sqlite import SqliteDatabase
 from siltstone.stores.sql.store import SqlStore
 
@@ -106,18 +110,27 @@ def test_a_commit_without_answer_is_done_once(proxy: Proxy, moment: str) -> None
     store.close()
 
 
-@pytest.mark.parametrize("others", [5, 40])
-def test_a_commit_is_known_again_behind_others(proxy: Proxy, postgres: str, others: int) -> None:
-    """Others may write for the user in between; after so many that nobody can tell, that is what the error says."""
+@pytest.mark.parametrize("writers", [1, KEPT, 2 * KEPT])
+def test_a_commit_is_known_again_behind_others(proxy: Proxy, postgres: str, writers: int) -> None:
+    """Others may write for the user in between, however often; behind so many of them that nobody can tell, that is
+    what the error says.
+    """
     store, other = through(proxy), through(proxy)
+    others = max(writers, 100)
 
     def meanwhile() -> None:
         for n in range(others):
-            other.commit("u", [said(f"o{n}", f"other {n}", minute=2 + n)])
+            message = said(f"o{n}", f"other {n}", minute=2 + n)
+            if n < others - writers:
+                other.commit("u", [message])
+            else:  # a thread is a writer
+                thread = threading.Thread(target=other.commit, args=("u", [message]))
+                thread.start()
+                thread.join()
 
     proxy.meanwhile = meanwhile
     proxy.breaks = "after"
-    if others == 5:
+    if writers < 2 * KEPT:
         store.commit("u", [said("b", "two", minute=1)], expect={"b": 0})
     else:
         with pytest.raises(BackendUnavailableError, match="whether it was stored is not known"):
@@ -126,6 +139,28 @@ def test_a_commit_is_known_again_behind_others(proxy: Proxy, postgres: str, othe
     assert texts == ["one", "two", *(f"other {n}" for n in range(others))]
     store.close()
     other.close()
+
+
+WRITERS = st.lists(st.integers(1, 60), max_size=300)
+
+
+@given(WRITERS, st.booleans(), WRITERS)
+def test_receipts_never_tell_what_is_not_so(before: list[int], committed: bool, after: list[int]) -> None:
+    """Whoever wrote before and since, and however often: whether a commit went through is told as it was, or not."""
+    tags = itertools.count()
+    receipts = ""
+    for writer in before:
+        receipts = noted(receipts, f"{writer}.{next(tags)}")
+    mine = f"1.{next(tags)}"
+    if committed:
+        receipts = noted(receipts, mine)
+    for writer in after:
+        if writer != 1:  # who does not know what became of a commit writes nothing else
+            receipts = noted(receipts, f"{writer}.{next(tags)}")
+    told = went_through(receipts, mine)
+    assert told is committed or (told is None and len({*before, *after}) > KEPT)
+    assert told is committed or not committed or len({*after} - {1}) > KEPT
+    assert len(receipts.split()) <= 2 * KEPT
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])

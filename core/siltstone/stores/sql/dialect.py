@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ...index.vectors import Halves
@@ -31,19 +30,6 @@ def unescaped(value: str) -> str:
     return "\\".join(part.replace("\\0", "\0") for part in value.split("\\\\"))
 
 
-@dataclass
-class Receipt:
-    """By what a user's transaction is known again: a ``tag`` of its own, and the ``revision`` that it has made, if any.
-
-    A connection that breaks leaves open whether a commit went through. The tags of a user's last transactions stand
-    beside their counts, on every copy of the database, so that a promoted standby can tell, too; the number of a
-    transaction could not, which a promoted standby gives anew.
-    """
-
-    tag: str
-    revision: int = 0
-
-
 class Transaction(Protocol):
     """One transaction. Statements have ``?`` for each parameter.
 
@@ -51,7 +37,8 @@ class Transaction(Protocol):
     server is asked as seldom as can be. All are carried out in order.
     """
 
-    receipt: Receipt
+    tag: str
+    """By what it is known again, where its commit may go unanswered, see ``receipts``; else ``""``."""
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
         """Return what a query finds."""

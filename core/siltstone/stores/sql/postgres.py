@@ -7,7 +7,6 @@ behind the user's lock, which an unfinished commit still holds, so that nothing 
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -25,15 +24,16 @@ from ...protocols import Floats, Ints
 from ...settings import Settings
 from ...text.addresses import shown_address
 from .connections import Connections, HalfVector, errors, psycopg
-from .dialect import Condition, Receipt, Transaction
+from .dialect import Condition, Transaction
 from .meta import read_value
 from .nearest import Builder, all_compared, by_index, drop_indexes
 from .postgres_tables import LOCK, SPACE_LOCK, bring_up_to_date, read_format
 from .postgres_transaction import PostgresTransaction, begin_reading, begin_writing, end, finish
+from .receipts import KEPT, Tags, went_through
 from .remains import remains
 from .replica import Replica
 from .schema import FORMAT, check_format
-from .writing import RECEIPTS, read_counts
+from .writing import read_counts
 
 R = TypeVar("R")
 DEADLINE: Final = 30.0
@@ -72,6 +72,7 @@ class PostgresDatabase:
         """
         self.location = shown_address(url)
         self._url, self._read_only = url, read_only
+        self._tags = Tags()
         self._lock_timeout, self._deadline = lock_timeout, deadline
         self._primary = Connections(url, connections)
         self._exact_vectors, self._builder = exact_vectors, Builder(url)
@@ -118,17 +119,17 @@ class PostgresDatabase:
         """Carry out ``work`` in one transaction."""
         if self._read_only:
             raise ReadOnlyError.opened(self.location)
-        tag = secrets.token_hex(6)
-        unsure: list[tuple[Receipt, R]] = []  # commits whose answers got lost
+        tag = self._tags.next()
+        unsure: list[R] = []  # what commits would have returned whose answers got lost
 
         def once() -> R:
             with self._primary.one() as connection:
                 try:
                     transaction = PostgresTransaction(connection, begin_writing(user, self._lock_timeout), tag)
-                    if unsure and user is not None and self._went_through(transaction, user, unsure[-1][0]):
-                        return unsure[-1][1]
+                    if unsure and user is not None and self._went_through(transaction, user):
+                        return unsure[-1]
                     result = work(transaction)
-                    unsure.append((transaction.receipt, result))
+                    unsure.append(result)
                     transaction.commit()
                     return result
                 finally:
@@ -136,23 +137,20 @@ class PostgresDatabase:
 
         return self._persist(once)
 
-    def _went_through(self, transaction: Transaction, user: str, receipt: Receipt) -> bool:
-        """Return whether an earlier transaction of a user was committed; none of theirs is under way afterwards.
+    def _went_through(self, transaction: Transaction, user: str) -> bool:
+        """Return whether an earlier attempt was committed; none is under way afterwards.
 
-        Raises ``BackendUnavailableError`` where so many others have followed that nobody can tell any more.
+        Raises ``BackendUnavailableError`` where nobody can tell any more.
         """
         self.lock(transaction, user)
         counts = read_counts(transaction, user)
-        if counts is None:
-            return False
-        if receipt.tag in counts.receipts.split():
-            return True
-        if receipt.revision and counts.revision - receipt.revision >= RECEIPTS:
+        done = False if counts is None else went_through(counts.receipts, transaction.tag)
+        if done is None:
             raise BackendUnavailableError(
-                f"PostgreSQL at {self.location} went away in the middle of a commit, and since then this user was "
-                f"written to {RECEIPTS} times and more: whether it was stored is not known; read before you retry"
+                f"PostgreSQL at {self.location} went away in the middle of a commit, and since then more than {KEPT} "
+                "others wrote for this user: whether it was stored is not known; read before you retry"
             )
-        return False
+        return done
 
     def lock(self, transaction: Transaction, user: str) -> None:
         """Keep other writers of a user out until the transaction ends, and changes of the embedding space."""

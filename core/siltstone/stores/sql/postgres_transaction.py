@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from .connections import psycopg
-from .dialect import Receipt, Row, Statement
+from .dialect import Row, Statement
 
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE: Final = "BEGIN"
@@ -34,7 +34,7 @@ class PostgresTransaction:
     def __init__(self, connection: psycopg.Connection[Row], begin: Iterable[Statement] = (), tag: str = "") -> None:
         self._connection = connection
         self._waiting: list[tuple[str, list[Sequence[Any]]]] = [(statement, [row]) for statement, row in begin]
-        self.receipt = Receipt(tag)
+        self.tag = tag
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
         """Return what a query finds."""

@@ -29,7 +29,7 @@ from ...index.products import products
 from ...index.vectors import Halves
 from ...protocols import Floats, Ints
 from ..files import disk
-from .dialect import Condition, Receipt, Row, Statement, Transaction
+from .dialect import Condition, Row, Statement, Transaction
 from .schema import FORMAT, STEPS, check_format
 
 R = TypeVar("R")
@@ -46,7 +46,7 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.receipt = Receipt("")  # there is no server that could leave a commit unanswered
+        self.tag = ""  # there is no server that could leave a commit unanswered
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
         """Return what a query finds."""

@@ -17,12 +17,11 @@ from ..table.rows import Row as ItemRow
 from .conditions import item_id
 from .dialect import Database, Transaction
 from .meta import as_fingerprint, doom, read_fingerprint
+from .receipts import noted
 from .schema import CELLS, COLUMNS, OF_ITEMS
 from .veil import Veil
 
 _INSERT_ROW: Final = f"INSERT INTO siltstone_rows ({', '.join(COLUMNS)}) VALUES ({', '.join('?' for _ in COLUMNS)})"
-RECEIPTS: Final = 32
-"""So many of a user's last transactions are known again."""
 _COUNTED: Final = ("born", "revision", "number", "records", "words", "vectors", "receipts", "key_id")
 """The columns of ``siltstone_users``, as ``Counts`` names them."""
 
@@ -263,12 +262,11 @@ class Writer:
 
     def finish(self) -> str:
         """Write what is counted, under the next revision, which is returned."""
-        counts, receipt = self.counts, self._transaction.receipt
+        counts, tag = self.counts, self._transaction.tag
         counts.revision += 1
         counts.key_id = self._veil.key_id(counts.key_id)
-        receipt.revision = counts.revision
-        if receipt.tag:
-            counts.receipts = " ".join([receipt.tag, *counts.receipts.split()][:RECEIPTS])
+        if tag:
+            counts.receipts = noted(counts.receipts, tag)
         values = (*(getattr(counts, name) for name in _COUNTED), self._user)
         if self.is_new:
             self._transaction.send(
