@@ -36,7 +36,7 @@ from .table.rows import MESSAGE
 from .table.table import Table
 
 _LEAST_RUNNING: Final = 2_000
-_LEAST_CLOSING: Final = 256
+_LEAST_CLOSING: Final = 64
 """New rows after which a cache is written, in small stores; large ones wait for a share of their size."""
 _PAUSE: Final = 30.0
 """Seconds for which reads let be what they could not clear up."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
+import sys
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock, Thread
 from typing import Final, TypeVar
 from weakref import WeakSet
@@ -24,7 +26,13 @@ from .table.table import Table
 from .user import UserStore
 
 _OPEN_USERS: Final = 64
-"""Users kept in memory, the ones used last; each costs up to four open files."""
+"""Users kept in memory whatever their size, the ones used last."""
+_SMALL_USERS: Final = 256
+"""Users kept in memory while they are small, which to open anew costs ten times what a search of them does."""
+_SMALL_ROWS: Final = 1 << 16
+"""Rows of all of them together up to which users count as small, of three to four kB each."""
+_FILES: Final = 4
+"""Files that a user has open, at most."""
 _T = TypeVar("_T")
 _stores: WeakSet[Users] = WeakSet()
 
@@ -117,7 +125,7 @@ class Users(ReadingStore):
                     lambda: self._settings().restoring,
                 )
                 self._users[user_id] = user
-                if len(self._users) > _OPEN_USERS:
+                while not fits(len(self._users), self._rows(), _most_files()):
                     _, idle = self._users.popitem(last=False)
                     if self._rules.writable and idle.is_due(closing=True):
                         self._tend(idle, closing=True)
@@ -126,6 +134,9 @@ class Users(ReadingStore):
                         gc.collect()  # a search may still use their files, so that they close with the last reference
             self._users.move_to_end(user_id)
             return user
+
+    def _rows(self) -> Iterator[int]:
+        return (user.table.rows.count for user in self._users.values())
 
     def _tend(self, user: UserStore, *, closing: bool = False) -> None:
         """Write a user's cache and compact their files in the background, unless another one's turn it is."""
@@ -193,6 +204,19 @@ class Users(ReadingStore):
         self._users = OrderedDict()
         self._refused = auditfile.Refused(self._root, self._keys)
         self._keeper = None
+
+
+def fits(users: int, rows: Iterable[int], files: int) -> bool:
+    """Return whether so many users may stay open: few, or small ones, with half of the files that may be open."""
+    if users <= _OPEN_USERS:
+        return True
+    return users <= min(_SMALL_USERS, files // 2 // _FILES) and sum(rows) <= _SMALL_ROWS
+
+
+def _most_files() -> int:
+    """Return how many files this process may have open."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if most == resource.RLIM_INFINITY else most
 
 
 def _after_fork() -> None:
