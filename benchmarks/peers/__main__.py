@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=Path, help="keeps work and vectors there, to go on with")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--more", action="store_true", help="adds rounds, of some stores perhaps, to those in --out")
     options = parser.parse_args()
     with nullcontext(options.work) if options.work else tempfile.TemporaryDirectory(prefix="peers-") as place:
         Path(place).mkdir(parents=True, exist_ok=True)
@@ -72,7 +73,12 @@ def run(place: Path, options: argparse.Namespace) -> dict[str, Any]:
         "embedder": _embed(place, work),
         "rounds": [],
     }
-    chance = random.Random(options.seed)
+    if options.more:
+        before = json.loads(options.out.read_text())
+        if any(before[key] != found[key] for key in ("turns", "searches", "cap_s", "kills")):
+            raise SystemExit(f"{options.out} has rounds of another size")
+        found = before
+    chance = random.Random(options.seed + len(found["rounds"]))
     contenders = [Contender(name, python, place) for name, python in pythons.items()]
     for number in range(options.rounds):
         load = os.getloadavg()[0]

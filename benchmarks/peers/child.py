@@ -1,7 +1,8 @@
 """One process with one store: reads commands as lines of JSON, answers each with a line.
 
 Each answer has the seconds of wall and CPU that the calls took, and how many of them the embedder took; ``clock`` is
-the CPU of the process so far, from which the asker sees what is done between the commands.
+the CPU of the process when the command came and when its answer was ready, from which the asker sees what a store's
+threads do after the answer.
 """
 
 from __future__ import annotations
@@ -131,15 +132,16 @@ def main(name: str, place: str) -> None:
     os.dup2(2, 1)  # what libraries print is not an answer
     server = Server(name, Path(place), lambda value: print(json.dumps(value), file=out, flush=True))
     for line in sys.stdin:
-        command = json.loads(line)
         began = time.process_time()
+        command = json.loads(line)
         try:
             answer = getattr(server, command.pop("do"))(**command)
         except Exception as exc:  # whatever a store raises is what its user would see
             kind = "cannot" if type(exc).__name__ == "CannotError" else "error"
             text = str(exc) if kind == "cannot" else f"{type(exc).__name__}: {exc}"
             answer = {kind: text[:300]}
-        print(json.dumps(answer | {"clock": [began, time.process_time()]}), file=out, flush=True)
+        text = json.dumps(answer)
+        print(f'{{"answer": {text}, "clock": [{began}, {time.process_time()}]}}', file=out, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
@@ -16,50 +15,66 @@ STEPS = ("add", "add to a full store", "add, embedding included", "search", "upd
 def table(found: dict[str, Any]) -> str:
     """Return the Markdown of a run's raw results."""
     rounds = [one["stores"] for one in found["rounds"]]
-    names = list(rounds[0])
+    names = list(dict.fromkeys(name for each in rounds for name in each))
+    titles = [_title(name, sum(name in each for each in rounds), len(rounds)) for name in names]
     lines = [
         f"{found['turns']:,} turns, {found['users']} users, {len(rounds)} rounds, {found['cap_s']:g} s of CPU a step.",
-        "Per second of the clock (CPU milliseconds each); × is siltstone's rate over this one's, in CPU: above 1, "
-        "siltstone is ahead; in brackets the least and the most of the rounds.",
+        "Per second of the clock (CPU milliseconds each, with what a process does after its answers); "
+        "× is siltstone's rate over this one's, in CPU: above 1, siltstone is ahead; "
+        "in brackets the least and the most of the rounds.",
         "",
         "| | " + " | ".join(STEPS) + " |",
         "|---|" + "---|" * len(STEPS),
     ]
-    lines += [f"| {name} | " + " | ".join(_step(rounds, name, step, found) for step in STEPS) + " |" for name in names]
+    lines += [
+        f"| {title} | " + " | ".join(_step(rounds, name, step, found) for step in STEPS) + " |"
+        for name, title in zip(names, titles, strict=True)
+    ]
     lines += [
         "",
         "| | opens, s (CPU) | library, s of CPU | MB | evidence in 300 / 600 words | after SIGKILL | what else |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name in names:
-        one = [each[name] for each in rounds]
+    for name, title in zip(names, titles, strict=True):
+        one = [each[name] for each in rounds if name in each]
         cells = [_reopen(one), _library(one), _bytes(one), _recall(one), _killed(one), _failures(one)]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def rate(blocks: Sequence[Sequence[float]], *, model: bool, cpu: bool) -> float:
-    """Return how many were done per second, with or without the embedder's time."""
+def rate(store: dict[str, Any], step: str, *, cpu: bool) -> float:
+    """Return how many were done per second, of the clock or of CPU; the embedder's time counts where it is the step's.
+
+    CPU has what the store's threads did after the answers, too.
+    """
+    blocks = store[step]["blocks"]
+    model = step == "add, embedding included"
     done = sum(block[0] for block in blocks)
     spent = sum(block[2 if cpu else 1] - (0 if model else block[4 if cpu else 3]) for block in blocks)
+    if cpu:
+        spent += store.get("after the answers", {}).get(step, 0)
     return done / spent if spent else 0.0
 
 
+def _title(name: str, had: int, rounds: int) -> str:
+    return name if had == rounds else f"{name} ({had} round{'s' if had > 1 else ''})"
+
+
 def _step(rounds: list[dict[str, Any]], name: str, step: str, found: dict[str, Any]) -> str:
-    model = step == "add, embedding included"
     walls, cpus, ratios, part = [], [], [], False
+    rounds = [each for each in rounds if name in each]
     for each in rounds:
         mine, ours = each[name].get(step, {}), each[OURS].get(step, {}) if OURS in each else {}
         if "cannot" in mine:
             return "cannot"
         if "error" in mine or not mine.get("blocks"):
             return "fails" if "error" in mine else "–"
-        walls.append(rate(mine["blocks"], model=model, cpu=False))
-        cpus.append(rate(mine["blocks"], model=model, cpu=True))
+        walls.append(rate(each[name], step, cpu=False))
+        cpus.append(rate(each[name], step, cpu=True))
         whole = {"add": found["turns"], "search": found["searches"]}.get(step)
         part |= whole is not None and mine["done"] < whole
         if ours.get("blocks"):
-            ratios.append(rate(ours["blocks"], model=model, cpu=True) / cpus[-1])
+            ratios.append(rate(each[OURS], step, cpu=True) / cpus[-1])
     text = f"{_short(median(walls))} ({_short(1e3 / median(cpus))} ms)"
     if part:
         text += f", {min(each[name][step]['done'] for each in rounds):,} in time"

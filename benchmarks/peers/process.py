@@ -52,8 +52,8 @@ class Process:
                 raise GoneError(f"ended with {self.child.wait()}")
             self._rest += some
         line, _, self._rest = self._rest.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        told: dict[str, Any] = json.loads(line)
+        return told.pop("answer", {}) | told
 
     def kill(self) -> None:
         self.child.send_signal(signal.SIGKILL)

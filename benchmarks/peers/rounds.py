@@ -29,18 +29,19 @@ class Contender:
         self.found: dict[str, Any] = {}
         self.persistent = True
         self._process: Process | None = None
+        self._last: tuple[str, float] | None = None
 
     def begin(self, number: int) -> None:
         """Begin a round, in an empty folder; the process goes on, so that its library is not imported again."""
         self.folder = self.place / f"round-{number}" / "".join(c if c.isalnum() else "-" for c in self.name)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.found = {}
+        self.found, self._last = {}, None
         self.start()
 
     def start(self) -> None:
         """Start a process that imports the store's library, where there is none."""
         if self._process is None:
-            self._process = Process(self.python, self.name, self.place)
+            self._process, self._last = Process(self.python, self.name, self.place), None
 
     def open(self) -> dict[str, Any] | None:
         """Open the store in a process of its own, where none has it open; ``None`` where it cannot be."""
@@ -59,10 +60,18 @@ class Contender:
         except GoneError as exc:
             self._process = None
             answer = {"error": str(exc)}
+        self._after(step, answer.get("clock"))
         if "cannot" in answer or "error" in answer:
             self.found[step] = self.found.get(step, {}) | {k: v for k, v in answer.items() if k != "clock"}
             return None
         return answer
+
+    def _after(self, step: str, clock: list[float] | None) -> None:
+        """Note what the process has done since its last answer, which that answer's step is to blame for."""
+        if clock and self._last:
+            after = self.found.setdefault("after the answers", {})
+            after[self._last[0]] = round(after.get(self._last[0], 0.0) + clock[0] - self._last[1], 6)
+        self._last = (step, clock[1]) if clock else None
 
     def failed(self, step: str) -> bool:
         return bool({"cannot", "error"} & self.found.get(step, {}).keys())
