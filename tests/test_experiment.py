@@ -25,6 +25,7 @@ from siltstone.evaluate.experiment.lines import Entry, Line, packed, written
 from siltstone.evaluate.experiment.run import Experiment, limited, run, trial_of
 from siltstone.evaluate.experiment.trial import OverBudgetError, Plan, run_trial, tools
 from siltstone.evaluate.load import load
+from siltstone.protocols import TokenCounter
 from siltstone.testing import HashEmbedder, ScriptedChatModel, WordCounter
 
 COUNTER = WordCounter()
@@ -446,6 +447,52 @@ def test_what_was_finished_is_taken_over(tmp_path: Path, monkeypatch: pytest.Mon
     opened.clear()
     tried(tmp_path, [noting(design, stop=False) for design in chosen])
     assert set(opened) == {"a turn each"}
+
+
+def test_a_trial_by_another_token_counter_is_made_again(tmp_path: Path) -> None:
+    """Budgets, and all that is told in tokens, are by a counter: what another one counted is not taken over."""
+
+    class Letters:
+        def count(self, text: str) -> int:
+            return len(text)
+
+    def by(counter: TokenCounter) -> Experiment:
+        chosen = [design for design in ALL if design.variant == "a turn each"]
+        return run(bench(), tmp_path, Plan((400,), 900), embedder=HashEmbedder(), counter=counter, chosen=chosen)
+
+    words, letters = by(COUNTER), by(Letters())
+
+    assert letters.trials[0].asked[0].tokens > words.trials[0].asked[0].tokens
+    assert letters.trials[0].effort.embedded_tokens > words.trials[0].effort.embedded_tokens
+    assert by(COUNTER).trials == words.trials
+
+
+def test_a_memory_that_fails_once_it_is_open_again_is_closed(tmp_path: Path) -> None:
+    """Where the first context behind the reopening raises, the store is not left open."""
+    design = next(design for design in ALL if design.variant == "a turn each")
+    closed: list[int] = []
+
+    def open(folder: Path, told: Tools) -> Architecture:
+        inner, number = design.open(folder, told), len(closed)
+
+        class Failing(type(inner)):  # type: ignore[misc]
+            def context(self, *args: object, **kwargs: object) -> str:
+                if number:
+                    raise NotFoundError("lost")
+                return str(super().context(*args, **kwargs))
+
+            def close(self) -> None:
+                closed.append(number)
+                super().close()
+
+        inner.__class__ = Failing
+        return inner
+
+    with pytest.raises(NotFoundError, match="lost"):
+        tried(tmp_path, [dataclasses.replace(design, open=open)])
+
+    assert set(closed) == {0, closed[-1]}
+    assert closed[-1] > 0
 
 
 def test_data_is_known_by_looking_inside(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from ..records import Digest, DigestItem, unique
@@ -31,15 +32,14 @@ MOST_SENTENCES: Final = 8
 """Up to so many sentences, an item is judged sentence by sentence."""
 
 # How reporters speak of what was said: words that need no support.
-_REPORTING: Final = frozenset(
-    term
-    for text in (
-        "user speaker person individual name named called mentioned says stated is has lives works likes dislikes "
-        "loves prefers enjoys wants plans currently used assistant someone narrator client his her their",
-        "用户 名字 叫做 名叫 提到 表示 喜欢 偏好 计划 打算 目前 现在 对话 说话者 本人 自己 居住 工作 讨厌 想要",
-    )
-    for term in terms(text)
+_REPORTING: Final = (
+    "user speaker person individual name named called mentioned says stated is has lives works likes dislikes "
+    "loves prefers enjoys wants plans currently used assistant someone narrator client his her their"
 )
+_REPORTING_IN_CHINESE: Final = (
+    "用户 名字 叫做 名叫 提到 表示 喜欢 偏好 计划 打算 目前 现在 对话 说话者 本人 自己 居住 工作 讨厌 想要"
+)
+_HAN: Final = re.compile("[\u3400-\u9fff]")
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _COUNT: Final = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twice|both)\b", re.IGNORECASE
@@ -72,7 +72,15 @@ def supported(item: DigestItem, sources: Sequence[Utterance], *, known: Iterable
 
 def content(text: str) -> list[str]:
     """Return the terms of a text that need support: without those by which reporters speak of what was said."""
-    return [term for term in terms(text) if term not in _REPORTING]
+    reporting = _terms_of(_REPORTING)
+    if _HAN.search(text):  # else no dictionary is loaded, which takes longer than a search
+        reporting |= _terms_of(_REPORTING_IN_CHINESE)
+    return [term for term in terms(text) if term not in reporting]
+
+
+@lru_cache(2)
+def _terms_of(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
 
 
 def _numbers(text: str) -> set[str]:

@@ -16,6 +16,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .distinct import distinct
+
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 Packed: TypeAlias = npt.NDArray[np.uint32]
 
@@ -113,7 +115,7 @@ class Snapshot:
         parts = [part for block in self.blocks for part in block.find_any(hashes)]
         tails = [tail for term in terms if (tail := self.active.get(term)) is not None]
         parts += [np.frombuffer(tail.tobytes(), np.uint32) for tail in tails]
-        found = np.unique(np.concatenate([np.empty(0, np.uint32), *parts]) >> _COUNT_BITS).astype(np.int64)
+        found = distinct(np.concatenate([np.empty(0, np.uint32), *parts]) >> _COUNT_BITS).astype(np.int64)
         return found[found < rows]
 
 
@@ -182,7 +184,7 @@ def merge(blocks: Sequence[Block], dead: npt.NDArray[np.bool_]) -> Block:
     trimmed = [_without(block, dead) for block in blocks]
     if len(trimmed) == 1:
         return trimmed[0]
-    hashes = np.unique(np.concatenate([block.hashes for block in trimmed] or [np.empty(0, np.uint64)]))
+    hashes = distinct(np.concatenate([block.hashes for block in trimmed] or [np.empty(0, np.uint64)]))
     lengths = np.zeros(len(hashes), np.int64)
     places = [np.searchsorted(hashes, block.hashes) for block in trimmed]
     for block, place in zip(trimmed, places, strict=True):

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..protocols import Bools, Floats
+from .distinct import distinct
 from .products import one_thread
 from .whitening import SAMPLE, Whitening, whitening
 
@@ -221,7 +222,7 @@ class Vectors:
                     _put(out, rows[part.start : part.end], _all_of(part.index, query))
             coded = [part for part in parts if not part.exact]
             if coded:
-                wanted = np.unique(np.concatenate([self._proposed(coded, query, depth, allowed, rows), also()]))
+                wanted = distinct(np.concatenate([self._proposed(coded, query, depth, allowed, rows), also()]))
                 missing = wanted[np.isnan(out[wanted])]
                 _put(out, missing, self._exact(missing, query))
         return out

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from ..index.distinct import distinct
 from .e5_file import E5File
 
 _SPACES: Final = re.compile("  +")
@@ -77,5 +78,5 @@ def _longest_by_first_character(pieces: list[str]) -> dict[str, int]:
     codepoints = np.frombuffer("\n".join(pieces).encode("utf-32-le"), np.uint32)
     ends = np.append(np.flatnonzero(codepoints == ord("\n")), len(codepoints))
     starts = np.append(0, ends[:-1] + 1)
-    first, length = np.divmod(np.unique(codepoints[starts] * 64 + (ends - starts).astype(np.uint32)), 64)
+    first, length = np.divmod(distinct(codepoints[starts] * 64 + (ends - starts).astype(np.uint32)), 64)
     return dict(zip(map(chr, first.tolist()), length.tolist(), strict=True))  # ascending: the longest comes last

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -122,6 +123,13 @@ class Made:
     took: Took
 
 
+_SAMPLE: Final = (
+    "On 3 May 2024, Nora's half-sister re-booked two flights (EUR 1,299.50) from Ljubljana: http://example.org/x?y=1",
+    "我上个月养了一只橘色的猫，名字叫小橘。",
+)
+"""Texts of which hardly two token counters make the same numbers."""
+
+
 class SharedVectors:
     """The vectors of a run, by text: made once, kept in ``folder`` where one is given. Thread-safe.
 
@@ -134,7 +142,8 @@ class SharedVectors:
         self._lock = threading.Lock()
         self.name = inner.name
         self.engine = str(getattr(inner, "engine", "default"))
-        mark = hashlib.sha256(f"{self.name} {self.engine}".encode()).hexdigest()[:16]
+        counts = [counter.count(text) for text in _SAMPLE]  # what the kept numbers of tokens are by
+        mark = hashlib.sha256(f"{self.name} {self.engine} {counts}".encode()).hexdigest()[:16]
         self._path = None if folder is None else folder / f"{mark}.npz"
         self._made: dict[bytes, Made] = self._load()
         self._saved = len(self._made)

@@ -82,7 +82,7 @@ def run(
     shared = SharedVectors(embedder, counter, folder)
     shared.look_up("query", ["a question, so that loading the model is not timed"])
     plans = list(chosen) if chosen is not None else designs(plan.budgets)
-    mark = _mark(benchmark, plan, shared)
+    mark = _mark(benchmark, plan, shared, counter)
     evidence = evidence_of(benchmark)
     total, done = sum(steps(benchmark, design, plan) for design in plans), 0
     trials = []
@@ -129,11 +129,15 @@ def _name(text: str) -> str:
     return "".join(char if char.isalnum() else "-" for char in text).strip("-")
 
 
-def _mark(benchmark: Benchmark, plan: Plan, shared: SharedVectors) -> str:
-    """Return what tells this run from others: the data, the questions, the budgets, the model."""
+def _mark(benchmark: Benchmark, plan: Plan, shared: SharedVectors, counter: TokenCounter) -> str:
+    """Return what tells this run from others: the data, its tokens, the questions, the budgets, the model.
+
+    A token counter is known by what it counts: it need have no name, and what Python calls it differs in each process.
+    """
     asked = [(one.text, sorted(one.gold)) for haystack in benchmark.haystacks for one in haystack.questions]
     units = [(haystack.name, haystack.stored) for haystack in benchmark.haystacks]
-    told = repr((FORMAT, units, asked, plan, shared.name, shared.engine))  # the same in every process: no sets
+    counts = [[counter.count(unit.text) for unit in haystack.stored] for haystack in benchmark.haystacks]
+    told = repr((FORMAT, units, counts, asked, plan, shared.name, shared.engine))  # the same in every process: no sets
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

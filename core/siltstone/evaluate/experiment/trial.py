@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -177,11 +177,11 @@ class _Trial:
             took += work.took
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
         told = tools(self.shared, self.counter)
-        with stretch(told.effort) as opening:
-            memory = self.design.open(self.folder, told)
-            haystack, question = self._probed()[0]
-            self._context(memory, haystack, question, usual)
-        with closing(memory):
+        with ExitStack() as opened:
+            with stretch(told.effort) as opening:
+                memory = opened.enter_context(closing(self.design.open(self.folder, told)))
+                haystack, question = self._probed()[0]
+                self._context(memory, haystack, question, usual)
             after = [self._context(memory, haystack, question, usual) for haystack, question in self._probed()]
             asked = tuple(self._ask(memory, told, budget) for budget in self.plan.of(self.design))
         kept = self._found(before)

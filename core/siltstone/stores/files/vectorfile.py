@@ -21,6 +21,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from ...index.distinct import distinct
 from ...index.vectors import Halves, Rows
 from ..encryption.cipher import PLAIN, Cipher
 from ..maintenance.pinned import Pinned
@@ -149,7 +150,7 @@ class VectorFile:
         """Return the vectors at slots, ``(n, dim)``; nan where a row does not check."""
         out: Halves = np.empty((len(slots), self.dim), np.float16)
         segments = slots >> _SLOT_BITS
-        for segment in np.unique(segments).tolist():
+        for segment in distinct(segments).tolist():
             here = np.flatnonzero(segments == segment)
             index = slots[here] & ((1 << _SLOT_BITS) - 1)
             try:
@@ -220,7 +221,7 @@ class VectorFile:
         if torn:
             slots = np.append(slots, (last << _SLOT_BITS) + self._file(last).size // size)
         segments = slots >> _SLOT_BITS
-        for segment in np.unique(segments).tolist():
+        for segment in distinct(segments).tolist():
             for row in (slots[segments == segment] & ((1 << _SLOT_BITS) - 1)).tolist():
                 self._file(segment).write(bytes(size), row * size)
             self._file(segment).sync()

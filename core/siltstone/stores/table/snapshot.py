@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...index.columns import Columns
+from ...index.distinct import distinct
 from ...index.ids import Ids, IdTable
 from ...index.postings import Block, Postings, merge, renumbered
 from ...index.vectors import GONE, CodedVectors
@@ -239,5 +240,5 @@ def _narrow(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _only(names: tuple[str, ...], codes: npt.NDArray[Any]) -> list[str | None]:
     """Return the names, without those that no row uses."""
-    used = set(np.unique(codes).tolist())
+    used = set(distinct(codes).tolist())
     return [name if code in used else None for code, name in enumerate(names)]

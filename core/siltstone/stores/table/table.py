@@ -207,8 +207,7 @@ class Table:
     def numbers_of(self, rows: Iterable[int]) -> list[int]:
         """Return the numbers of the frames of rows and of their older versions, ascending."""
         every = [older for row in rows for older in self.lineage(row)]
-        numbers: list[int] = np.unique(self.rows["number"][every]).tolist() if every else []
-        return numbers
+        return sorted({int(number) for number in self.rows["number"][every]}) if every else []
 
     def lineage(self, row: int) -> Iterator[int]:
         """Yield a row and those of its older versions, newest first."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...forks import cached
+from ...index.distinct import distinct
 from ...index.postings import Snapshot
 from ...index.vectors import Vectors
 from ...protocols import UNKNOWN, Bools, Candidates, Floats, Ints, Query, Where
@@ -135,7 +136,7 @@ class View:
     @cached
     def session_count(self) -> int:
         """Number of sessions with live messages."""
-        return len(np.unique(self.rows["session"][self.messages]))
+        return len(distinct(self.rows["session"][self.messages]))
 
     @cached
     def _lacking(self) -> Ints:
