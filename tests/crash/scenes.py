@@ -262,7 +262,7 @@ def _then(*acts: Callable[[Writer], None]) -> Callable[[Writer], None]:
 _MANY_FILES = (("segment_size", 2_000),)
 _ENCRYPTED = (("key", _KEY),)
 _ITSELF = ("", "")
-_LEFT_MARKED, _LEFT_IN_TRASH = ("before", "rename docs"), ("after", "rename removed-user")
+_LEFT_MARKED, _LEFT_IN_TRASH = ("after", "unlink cache"), ("after", "rename removed-user")
 
 SCENES = (
     Scene("a first life", None, _a_life),

@@ -163,8 +163,8 @@ class FolderStore(Users):
     ) -> str:
         """Remove items for good by id; with ``everything`` the user's whole store.
 
-        Each segment of documents that holds one of them is written anew, and the numbers of all vectors are looked
-        at: O(bytes of those segments + vectors), however many items they are.
+        Their documents are overwritten where they lie, and the numbers of all vectors are looked at: O(what goes +
+        vectors). A segment of documents is written anew only where it holds what does not check.
         """
         store = self._settled()
         self._may_write()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
@@ -39,10 +39,14 @@ _AT_ONCE: Final = 4_096
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A removal whose words are still in files, or that lacks its line: its note, and the segments to rewrite."""
+    """A removal whose words are still in files, or that lacks its line.
+
+    Its note, where its frames lie, by number, and the segments that hold pieces which do not check.
+    """
 
     note: Removal
-    segments: set[int]
+    places: Mapping[int, int]
+    damaged: Set[int]
 
 
 @dataclass(frozen=True)
@@ -301,16 +305,18 @@ class Following(ABC):
         if note.meant is not None:
             self._unplanned.pop(note.meant, None)
         removed = note.numbers
-        places = self.table.rows["place"]
-        segments = {int(places[row]) >> 32 for row in self.table.rows_of(removed) if row >= 0 and places[row] >= 0}
+        rows = zip(removed, self.table.rows_of(removed), strict=True)
+        lying = {number: int(self.table.rows["place"][row]) for number, row in rows if row >= 0}
+        places = {number: place for number, place in lying.items() if place >= 0}
+        for place in places.values():
+            self._log.waste(place)
         self._rewrites += 1
         self.table.remove(removed)
         self._reader.drop(removed)
+        self._log.unreadable.difference_update(places)
         self.table.refused.update(note.hashes)
-        if removed:  # what is unreadable may hold the words too
-            segments |= self._log.damaged()
-        if note.is_told:
-            self._unfinished[number] = Unfinished(note, segments)
+        if note.is_told:  # what is unreadable may hold the words too
+            self._unfinished[number] = Unfinished(note, places, self._log.damaged() if removed else frozenset())
 
     def _attach_news(self) -> None:
         self._find_vectors()

@@ -81,7 +81,7 @@ class RamStore(ReadingStore):
             user = old = self._users.get(user_id)
             if everything or user is None:
                 user = _User(user_id, self._history, self._lock)
-                user.table.refused |= old.table.refused if old is not None else set()
+                user.table.refused.update(old.table.refused if old is not None else ())
                 self._users.pop(user_id, None)
             user.table.refused.update(self._refusals.hashes(transcripts))
             user.remove(ids)

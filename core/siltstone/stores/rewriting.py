@@ -110,7 +110,7 @@ class Rewriting(Following):
     def _compact_documents(self, number: int, space: int) -> None:
         """Write a segment anew without dead weight; not at all if something is removed from it meanwhile."""
         with self._exclusive(space):  # every removal is finished now
-            log, segment = self._log, self._log.segment(number)
+            log, segment, rewrites = self._log, self._log.segment(number), self._rewrites
             end, rows = segment.end, self.table.rows
             here = np.flatnonzero(rows["place"][: rows.count] >> 32 == number)
             numbers = rows["number"][here]
@@ -119,7 +119,7 @@ class Rewriting(Following):
         if draft is None:
             return
         with self._exclusive(space):
-            if log is self._log and (written := log.replace(draft)) is not None:
+            if rewrites == self._rewrites and log is self._log and (written := log.replace(draft)) is not None:
                 self._move(*written)
 
     def _dead_vector_segments(self, space: int, whole: bool) -> list[int]:

@@ -109,8 +109,7 @@ class UserStore(Rewriting):
         """Write all items or none, and take others out with them; on disk when it returns.
 
         What goes is hidden by the commit itself, and then taken out as ``remove`` does it: gone is gone, from the
-        files too, and named in the audit, so that no older backup brings it back. So each segment that it lies in is
-        written anew, however little goes: once per commit, however much does.
+        files too, and named in the audit, so that no older backup brings it back.
         """
         with self._exclusive(space):
             try:
@@ -227,7 +226,7 @@ class UserStore(Rewriting):
             known = AsBefore(self.table).rows_of(ids)
             asked = not erased and (bool(ids) or not hashes)
             numbers = self.table.numbers_of([*known.values(), *(self._unreadable() if asked else ())])
-            refused = [*self._refusals.hashes(transcripts), *sorted(set(hashes) - self.table.refused)]
+            refused = [*self._refusals.hashes(transcripts), *sorted({h for h in hashes if h not in self.table.refused})]
             if numbers or refused:
                 self._take_out(numbers, refused, known, tell=bool(transcripts) and not erased)
             if asked:
@@ -301,7 +300,6 @@ class UserStore(Rewriting):
         kept, damaged = quarantine.forget(self._rules.root, os.path.basename(self.folder)), self._log.damaged()
         if damaged:
             cache.discard(self.folder)
-            self._kept = 0
         if self._vectors is not None and (kept or damaged):
             there = self.table.rows["number"][: self.table.rows.count]
             self._vectors.erase(np.setdiff1d(np.arange(1, self._log.next_number), there))
@@ -358,11 +356,12 @@ class UserStore(Rewriting):
         if numbers:
             quarantine.forget(self._rules.root, os.path.basename(self.folder))  # damaged pieces may hold the words too
             cache.discard(self.folder)
-            self._kept = 0
             if self._vectors is not None:
                 self._vectors.erase(np.array(sorted(numbers), np.int64))
-        segments = {segment for removal in waiting.values() for segment in removal.segments}
-        for segment in sorted(segments.intersection(self._log.segments)):
+        damaged = {segment for removal in waiting.values() for segment in removal.damaged}
+        places = {number: place for removal in waiting.values() for number, place in removal.places.items()}
+        damaged |= self._log.blank({number: place for number, place in places.items() if place >> 32 not in damaged})
+        for segment in sorted(damaged.intersection(self._log.segments)):
             self._move(*self._log.rewrite(segment, numbers))
         rules = self._rules
         deeds = [self._deed(number, removal.note) for number, removal in waiting.items()]
@@ -391,10 +390,16 @@ class UserStore(Rewriting):
         disk.touch(self._marker)
 
     def is_due(self, *, closing: bool = False) -> bool:
-        """Return whether a new cache is worth its writing: it saves the next open from reading new rows again."""
+        """Return whether a new cache is worth its writing: it saves the next open from reading new rows again.
+
+        What is forgotten takes the cache with it: while more may be, a new one waits for what is added, or for the
+        table to be cleared of so much.
+        """
         rows = self.table.view.count
-        new = rows - self._kept
-        return new >= (max(_LEAST_CLOSING, rows // 100) if closing else max(_LEAST_RUNNING, rows // 16))
+        if closing:
+            new = rows - self._kept if cache.size(self.folder) else rows
+            return new >= max(_LEAST_CLOSING, rows // 100)
+        return rows - self._kept >= max(_LEAST_RUNNING, rows // 16) or self.table.is_hollow
 
     def tend(self, *, closing: bool = False) -> None:
         """Compact what is wasteful, and write the cache if it is due; what fails is a remark, and tried again later."""
@@ -419,7 +424,7 @@ class UserStore(Rewriting):
             self._kept = self.table.view.count  # whatever comes of it, not again at once
         try:
             with self._exclusive(self._space):
-                if snapshot.is_hollow(self.table) and not self._unplanned:
+                if self.table.is_hollow and not self._unplanned:
                     self._condense()
                     self._kept = self.table.view.count
                 log, rewrites, state = self._log, self._rewrites, self._log.state()

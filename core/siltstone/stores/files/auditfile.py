@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -25,6 +26,7 @@ from .lock import FileLock
 
 NAME: Final = "AUDIT"
 _PIECE: Final = 1 << 16
+_NO_LINES: Final = array("q")
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class Refused:
         self._guard = Lock()
         self._file: File | None = None
         self._end = 0
-        self._lines: dict[str, list[tuple[int, int]]] = {}
+        self._lines: dict[str, array[int]] = {}  # the start and the size of each
 
     def to(self, user_id: str) -> set[str]:
         """Return the hashes of what is refused to a user. O(what was written since the last call + lines of theirs)."""
@@ -150,8 +152,9 @@ class Refused:
                 file = self._read_on()
             except FileNotFoundError:
                 return set()
-            lines = list(self._lines.get(user_id, ()))
-        found = (parse(file.read(start, size), cipher=self._cipher) for start, size in lines)
+            lines = self._lines.get(user_id, _NO_LINES).tolist()
+        places = zip(lines[::2], lines[1::2], strict=True)
+        found = (parse(file.read(start, size), cipher=self._cipher) for start, size in places)
         return {hash for line in found if line is not None for hash in unpacked_deed(line.number, line.document).hashes}
 
     def _read_on(self) -> File:
@@ -164,7 +167,8 @@ class Refused:
                 self._end = base + piece.end
                 deed = unpacked_deed(piece.number, piece.document) if piece.number else None
                 if deed is not None and deed.hashes and deed.user_id is not None:
-                    self._lines.setdefault(deed.user_id, []).append((base + piece.start, piece.end - piece.start))
+                    lines = self._lines.setdefault(deed.user_id, array("q"))
+                    lines.extend((base + piece.start, piece.end - piece.start))
         return file
 
 

@@ -24,7 +24,7 @@ from . import disk
 from .disk import File
 
 NAME: Final = "cache"
-_MAGIC: Final = b"siltstone cache 5\n"
+_MAGIC: Final = b"siltstone cache 6\n"
 """Counts up with every change of what is kept, or how: a cache of another release is as good as none."""
 _ALIGNED: Final = 64
 _PIECE: Final = 1 << 22

@@ -8,7 +8,7 @@ number within the user, hexadecimal; the document. A commit counts when its last
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -89,6 +89,29 @@ def scan(data: bytes | memoryview, start: int = 0, cipher: Cipher = PLAIN) -> It
         if resumed is None:
             return
         start = resumed
+
+
+def scan_file(
+    read: Callable[[int, int], bytes], start: int, size: int, cipher: Cipher = PLAIN
+) -> Iterator[Frame | Damage]:
+    """Yield what lies in ``size`` bytes of a file from ``start`` on, places counted from there; ``read`` as ``File``'s.
+
+    What does not check is read once more: somebody may be overwriting a document that is forgotten right now.
+    """
+    data = read(start, size)
+    for piece in scan(data, cipher=cipher):
+        if isinstance(piece, Damage):
+            again = read(start + piece.start, piece.end - piece.start)
+            if again != data[piece.start : piece.end]:
+                yield from (_moved(found, piece.start) for found in scan(again, cipher=cipher))
+                continue
+        yield piece
+
+
+def _moved(piece: Frame | Damage, by: int) -> Frame | Damage:
+    if isinstance(piece, Damage):
+        return Damage(piece.start + by, piece.end + by, piece.tail)
+    return piece._replace(start=piece.start + by, end=piece.end + by)
 
 
 def committed(data: bytes) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from ...errors import SiltstoneError
 from ..encryption.cipher import PLAIN, Cipher
 from . import disk, notes
 from .disk import File
-from .frames import HEAD, Damage, Frame, frame, is_unfinished, parse, scan, size_of
+from .frames import HEAD, Damage, Frame, frame, is_unfinished, parse, scan, scan_file, size_of
 from .headers import misplaced
 from .layout import segment_name, segment_numbers
 from .notes import Successor
@@ -26,6 +26,9 @@ from .segments import Draft, News, Segment, Vanished
 
 _FIRST_READ: Final = 1_024
 """Bytes read at once for one document; most fit."""
+_LEAST_BLANK: Final = 8
+_SEALINGS: Final = 1_000
+"""Tries for the length of a sealed document: some ten suffice for one of 300 bytes, a hundred for one of 64 KB."""
 
 
 class Log:
@@ -150,7 +153,7 @@ class Log:
         if after.passes <= before.passes:
             return False
         was = {found.number: _item_sum(found) for found in self._frames(before)}
-        kept = (found for found in self._frames(after) if 0 < found.number < known)
+        kept = (f for f in self._frames(after) if 0 < f.number < known and not notes.is_blank(f.document))
         return all(found.number in was and was[found.number] == _item_sum(found) for found in kept)
 
     def _frames(self, segment: Segment) -> Iterator[Frame]:
@@ -158,13 +161,14 @@ class Log:
         return (piece for piece in pieces if isinstance(piece, Frame))
 
     def _read_on(self, segment: Segment, known: int) -> News:
-        data = segment.file.read(segment.end, segment.file.size - segment.end)
-        news, pending, base = News(), [], segment.end
+        base, size = segment.end, segment.file.size - segment.end
+        news, pending = News(), []
         moved: list[tuple[int, int]] = []
+        newest: Frame | None = None
         self.torn = False
-        for piece in scan(data, cipher=self._cipher):
+        for piece in scan_file(segment.file.read, base, size, self._cipher):
             if isinstance(piece, Damage):
-                rest = data[piece.start : piece.end]
+                rest = segment.file.read(base + piece.start, piece.end - piece.start)
                 if piece.tail and not segment.sealed and is_unfinished(rest):
                     self.torn = True
                     break
@@ -175,8 +179,7 @@ class Log:
             if isinstance(piece, Damage) or piece.last:  # a commit broken by damage counts: it was whole once
                 segment.end = base + piece.end
                 for found in pending:
-                    place = segment.number << 32 | base + found.start
-                    segment.mark(base + found.start, data[found.start : found.end])
+                    place, newest = segment.number << 32 | base + found.start, found
                     if not found.number:
                         self._header(found, segment)
                     elif found.number < known:
@@ -188,6 +191,8 @@ class Log:
                             segment.sealed = True
                 pending = []
         self.torn = self.torn or bool(pending)
+        if newest is not None:
+            segment.mark(base + newest.start, segment.file.read(base + newest.start, newest.end - newest.start))
         if moved or not base:
             news.moved[segment.number] = moved
         return news
@@ -216,7 +221,7 @@ class Log:
             self.unreadable.add(number)
             return None
         self.unreadable.discard(number)  # it had only moved
-        return found.document
+        return None if notes.is_blank(found.document) else found.document
 
     def damaged(self) -> set[int]:
         """Return the segments that hold pieces which do not check."""
@@ -285,6 +290,49 @@ class Log:
             with suppress(SiltstoneError):  # else the next writer cuts it
                 segment.file.truncate(segment.end)
             raise
+
+    def blank(self, places: Mapping[int, int]) -> set[int]:
+        """Overwrite frames, by number and place, with notes that tell nothing; on disk when it returns.
+
+        Returns the segments in which one does not lie in its place, which are to be written anew. O(those frames).
+        """
+        amiss: set[int] = set()
+        touched: dict[int, Segment] = {}
+        for number, place in sorted(places.items()):
+            segment = self._segments.get(place >> 32)
+            if segment is None or place >> 32 in amiss:
+                continue
+            start = place & 0xFFFFFFFF
+            size = size_of(segment.file.read(start, HEAD)) or 0
+            framed = self._blank(segment.file.read(start, size), number)
+            if framed is None:
+                amiss.add(segment.number)
+                continue
+            segment.file.write(framed, start)
+            touched[segment.number] = segment
+            if start == segment.start:
+                segment.mark(start, framed)
+        for segment in touched.values():
+            segment.file.sync()
+        return amiss
+
+    def _blank(self, data: bytes, number: int) -> bytes | None:
+        """Return a note that tells nothing to take the place of a frame, ``None`` where ``data`` is not that frame.
+
+        What is sealed is escaped, so that its length is left to chance: it is sealed until it has the right one.
+        """
+        found = parse(data, cipher=self._cipher)
+        if found is None or found.number != number:
+            return None
+        room = size = found.end - len(frame(number, b"", found.last))
+        for _ in range(_SEALINGS):
+            if size < _LEAST_BLANK:
+                return None
+            sealed = self._cipher.seal_document(number, notes.blank(size))
+            if len(sealed) == room:
+                return frame(number, sealed, found.last)
+            size += room - len(sealed)
+        return None
 
     def _begin(self, last: Segment | None) -> None:
         """Announce and create the next segment."""

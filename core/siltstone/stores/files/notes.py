@@ -3,7 +3,7 @@
 ``f``     items are meant to be forgotten: the numbers of their frames; what rests on them is still to be looked for
 ``x``     items were removed: the numbers of their frames, and the hashes of what is refused since
 ``y``     a removal has come to its end
-``g``     vectors were written
+``g``     vectors were written; none were, where blanks follow: what lay there was forgotten and overwritten
 ``next``  another segment follows
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -71,6 +71,7 @@ class Successor:
     segment: int
 
 
+_BLANK: Final = b'{"g":0 '
 Note: TypeAlias = Meant | Removal | Finished | Embedded | Successor
 
 
@@ -104,6 +105,16 @@ def unpack(document: Mapping[str, Any]) -> Note | None:
     if "g" in document:
         return Embedded(document["g"])
     return Successor(document["next"]) if "next" in document else None
+
+
+def blank(size: int) -> bytes:
+    """Return a note of ``size`` bytes that tells nothing, 8 at the least: other releases read it as ``Embedded(0)``."""
+    return _BLANK + b" " * (size - len(_BLANK) - 1) + b"}"
+
+
+def is_blank(document: bytes) -> bool:
+    """Return whether a document is what ``blank`` left of a forgotten one."""
+    return document.startswith(_BLANK)
 
 
 def is_item(document: bytes) -> bool:

@@ -186,6 +186,9 @@ def _whole_commits(run: _Run, name: str, pinned: Pinned, is_last: bool) -> Itera
     """Yield a segment of documents, without what a killed writer left unfinished at its end."""
     data = pinned.read()
     end, damaged = committed(data)
+    if damaged:
+        data = pinned.read()  # a document that was being overwritten right then, since it is forgotten, is whole now
+        end, damaged = committed(data)
     if damaged and run.known:
         raise _keeping(run, f"{name} holds pieces that do not check")
     if damaged:

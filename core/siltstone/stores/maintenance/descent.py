@@ -29,6 +29,8 @@ from .pinned import Pinned, pin, pin_user
 
 _NOTE: Final = -1
 """What stands for a note, which compaction may write anew."""
+_BLANK: Final = -2
+"""What stands for a document that was overwritten when it was forgotten."""
 Audited: TypeAlias = Mapping[int, tuple[int, Deed]]
 """Where in an audit the line of each deed begins, and the deed, by key."""
 _LOCKED: Final = "is under a key that the store has not"
@@ -102,7 +104,8 @@ def parted(copied: Documents, present: Documents, *, alike: bool) -> str:
         return "lacks documents that were backed up"
     if any(number <= last and number not in copied.sums for number in present.sums):
         return "has documents from before the backup that it does not hold"
-    pairs = [(sum, present.sums[number]) for number, sum in copied.sums.items() if number in present.sums]
+    there = ((sum, present.sums.get(number, _BLANK)) for number, sum in copied.sums.items())
+    pairs = [pair for pair in there if pair[1] != _BLANK]
     if any(None not in pair and pair[0] != pair[1] and (alike or _NOTE in pair) for pair in pairs):
         return "has other documents than those that were backed up"
     return ""
@@ -157,6 +160,8 @@ def _read(data: bytes, cipher: Cipher) -> Documents:
 
 
 def _sum(document: bytes) -> int:
+    if notes.is_blank(document):
+        return _BLANK
     return crc32(document) if notes.is_item(document) else _NOTE
 
 

@@ -19,7 +19,7 @@ _PIECE: Final = 4 << 20
 
 @dataclass(frozen=True)
 class Pinned:
-    """A file up to ``size``: what lies there stays as it is, except for vectors that are erased.
+    """A file up to ``size``: what lies there stays as it is, except for what is forgotten, which is overwritten.
 
     ``seen``: inode, size, and times of change in nanoseconds; a file of another state has other ones.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...index.columns import Columns
+from ...index.digests import Digests, Packed
 from ...index.distinct import distinct
 from ...index.ids import Ids, IdTable
 from ...index.postings import Block, Postings, merge, renumbered
@@ -40,7 +41,7 @@ class Picture:
     ids: IdTable
     sessions: tuple[str, ...]
     speakers: tuple[str, ...]
-    refused: tuple[str, ...]
+    refused: tuple[Packed, tuple[str, ...]]
     coded: CodedVectors | None
     total: int
     words: float
@@ -63,17 +64,12 @@ def take(table: Table) -> Picture:
         table.ids.table(view.alive),
         tuple(view.sessions.names),
         tuple(view.speakers.names),
-        tuple(sorted(table.refused)),
+        table.refused.parts(),
         None if view.vectors is None else view.vectors.coded(),
         view.total,
         view.words,
         view.token,
     )
-
-
-def is_hollow(table: Table) -> bool:
-    """Return whether of most rows nothing is left: neither a living record nor a document. O(rows)."""
-    return 2 * int(np.count_nonzero(_kept(table.view.rows))) < table.view.count
 
 
 def condense(table: Table, into: Table) -> None:
@@ -87,7 +83,7 @@ def condense(table: Table, into: Table) -> None:
         Postings([block for block in picture.blocks if len(block.hashes)]),
         Names(_only(picture.sessions, columns["session"])),
         Names(_only(picture.speakers, columns["speaker"])),
-        set(picture.refused),
+        _refused(*picture.refused),
         picture.coded,
         (picture.total, picture.words),
     )
@@ -125,13 +121,14 @@ def pack(picture: Picture) -> tuple[dict[str, Any], Arrays]:
         "postings.starts": _narrow(block.starts),
         "postings.packed": block.packed,
     }
+    arrays["refused"] = picture.refused[0]
     arrays |= {"ids.high": picture.ids.high, "ids.low": picture.ids.low, "ids.rows": picture.ids.rows}
     values = {
         "count": picture.count,
         "constants": constants,
         "sessions": _only(picture.sessions, columns["session"][kept]),
         "speakers": _only(picture.speakers, columns["speaker"][kept]),
-        "refused": picture.refused,
+        "refused": picture.refused[1],
         "total": picture.total,
         "words": picture.words,
         "token": picture.token,
@@ -154,6 +151,8 @@ def _condensed(picture: Picture) -> Picture:
     numbers = np.where(kept, np.cumsum(kept) - 1, -1)
     cells = {name: column[kept] for name, column in columns.items()}
     cells |= {name: np.where(cells[name] >= 0, numbers[cells[name]], -1) for name in _ROWS}
+    sessions, cells["session"] = _used(picture.sessions, cells["session"])
+    speakers, cells["speaker"] = _used(picture.speakers, cells["speaker"])
     ids, coded = picture.ids, picture.coded
     if coded is not None:  # positions in the index stay
         known = coded.rows < len(numbers)
@@ -163,10 +162,20 @@ def _condensed(picture: Picture) -> Picture:
     return dataclasses.replace(
         picture,
         columns=cells,
-        blocks=(renumbered(merge(picture.blocks, ~kept), numbers),),
+        blocks=(renumbered(merge(picture.blocks, columns["died"] != ALIVE), numbers),),
         ids=IdTable(ids.high, ids.low, numbers[ids.rows].astype(np.int32)),
+        sessions=sessions,
+        speakers=speakers,
         coded=coded,
     )
+
+
+def _used(names: tuple[str, ...], codes: npt.NDArray[Any]) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
+    """Return the names that rows use, and the codes by which they do then."""
+    used = distinct(codes[codes >= 0])
+    numbers = np.full(len(names) + 1, -1, codes.dtype)  # the last one is that of none, -1
+    numbers[used] = np.arange(len(used))
+    return tuple(names[code] for code in used.tolist()), numbers[codes]
 
 
 def _kept(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
@@ -205,7 +214,7 @@ def unpack(table: Table, values: Mapping[str, Any], arrays: Arrays) -> None:
         Postings([block] if len(block.hashes) else []),
         Names(values["sessions"]),
         Names(values["speakers"]),
-        set(values["refused"]),
+        _refused(arrays["refused"], values["refused"]),
         coded,
         (values["total"], values["words"]),
     )
@@ -214,6 +223,10 @@ def unpack(table: Table, values: Mapping[str, Any], arrays: Arrays) -> None:
 def rebase(table: Table, picture: Picture, arrays: Arrays) -> None:
     """Let a table use the mapped arrays that were made from its picture. No one may be writing."""
     table.rebase(picture.blocks, _block(arrays), _ids(arrays), picture.count)
+
+
+def _refused(packed: Packed, others: Iterable[str]) -> Digests:
+    return Digests(others, packed)
 
 
 def _block(arrays: Arrays) -> Block:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...index.columns import Columns
+from ...index.digests import Digests
 from ...index.ids import Ids, IdTable
 from ...index.postings import Block, Postings
 from ...index.vectors import GONE, CodedVectors, Halves, Rows, Vectors
@@ -32,6 +33,8 @@ HISTORY: Final = 20
 """Earlier versions of an item that are kept, unless the store says otherwise."""
 _AT_ONCE: Final = 32_768
 """Vectors read at once."""
+_LEAST_GONE: Final = 512
+"""Rows of which nothing is left that stay where they are."""
 
 
 class Table:
@@ -59,12 +62,13 @@ class Table:
         self.sessions, self.speakers = Names(), Names()
         self.postings = Postings()
         self.vectors: Vectors | None = None
-        self.refused: set[str] = set()
+        self.refused = Digests()
         self.successor: Table | None = None  # in its place since, with other rows; it knows where frames lie
         self.revision = 0
         self._links = Links(self.rows)
         self._records = 0
         self._words = 0.0
+        self._gone = 0
         self.view = self._view("empty")
 
     @classmethod
@@ -79,7 +83,7 @@ class Table:
         postings: Postings,
         sessions: Names,
         speakers: Names,
-        refused: set[str],
+        refused: Digests,
         coded: CodedVectors | None,
         counted: tuple[int, float],
     ) -> None:
@@ -87,6 +91,7 @@ class Table:
         self.rows, self.ids, self.postings = rows, ids, postings
         self.sessions, self.speakers, self.refused = sessions, speakers, refused
         self._records, self._words = counted
+        self._gone = int(np.count_nonzero(rows["place"][: rows.count] < 0))
         self._links = Links(rows)
         if coded is not None:
             self.vectors = Vectors.restored(coded, self._halves)
@@ -268,7 +273,9 @@ class Table:
         """Let rows die by the numbers of their frames, all versions of their items named; return the live ones."""
         numbers = list(numbers)
         gone = self.hide(numbers)
-        self.rows["place"][[row for row in self.rows_of(numbers) if row >= 0]] = -1
+        rows = sorted({row for row in self.rows_of(numbers) if row >= 0})
+        self._gone += int(np.count_nonzero(self.rows["place"][rows] >= 0))
+        self.rows["place"][rows] = -1
         return gone
 
     def hide(self, numbers: Sequence[int]) -> list[int]:
@@ -309,8 +316,14 @@ class Table:
         rows = np.array(self.rows_of([number for number, _ in places]), np.int64)
         if len(rows):
             there[rows[rows >= 0]] = np.array([place for _, place in places], np.int64)[rows >= 0]
+        self._gone += int(np.count_nonzero(there[before] < 0))
         gone = before[(there[before] < 0) & (self.rows["died"][before] == ALIVE)]
         self.remove(self.rows["number"][gone].tolist())
+
+    @property
+    def is_hollow(self) -> bool:
+        """Whether of most rows nothing is left, neither a living item nor a document, and they are worth a clearing."""
+        return self._gone >= _LEAST_GONE and 2 * self._gone > self.rows.count
 
     def outdated(self) -> npt.NDArray[np.bool_]:
         """Return which rows are dead versions that no history shows, ``(n,)``. O(rows)."""

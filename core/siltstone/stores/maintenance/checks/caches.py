@@ -42,9 +42,9 @@ class CacheCheck:
             self._what, self._severity = "it is of other documents than these, so that nobody uses it", "cosmetic"
             return
         self._next = values["log"]["next"]
-        self._refused = set(values["refused"])
         self._table = Table.empty("")
         snapshot.unpack(self._table, values, arrays)
+        self._refused = set(self._table.refused)
         count = self._table.rows.count
         self._numbers = self._table.rows["number"][:count]
         self._alive = self._table.rows["died"][:count] == ALIVE

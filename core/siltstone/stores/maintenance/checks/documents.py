@@ -17,7 +17,7 @@ from ....reports import Finding, Severity
 from ...encryption.cipher import Cipher
 from ...files import notes
 from ...files.codec import decode
-from ...files.frames import HEAD, Damage, Frame, is_unfinished, scan
+from ...files.frames import HEAD, Damage, Frame, is_unfinished, scan_file
 from ...files.layout import segment_name
 from ...files.notes import Finished, Meant, Note, Removal, Successor
 from ...table.rows import RECORD, Row, row_of
@@ -112,11 +112,11 @@ class DocumentCheck:
         self._look_for_forgotten()
 
     def _segment(self, pinned: Pinned, segment: int, *, is_last: bool) -> Iterator[Item]:
-        data, pending, headed = pinned.read(), 0, not pinned.size
+        pending, headed = 0, not pinned.size
         self._before = self.found.last
-        for piece in scan(data, cipher=self._cipher):
+        for piece in scan_file(pinned.file.read, 0, pinned.size, self._cipher):
             if isinstance(piece, Damage):
-                pending = self._damage(pinned, piece, data, is_last=is_last) and pending
+                pending = self._damage(pinned, piece, is_last=is_last) and pending
                 continue
             pending = 0 if piece.last else pending + 1
             if piece.number:
@@ -131,16 +131,17 @@ class DocumentCheck:
         elif pending:
             self._tell("lost", pinned, f"the end of a commit is missing: {pending} documents of it are not read")
 
-    def _damage(self, pinned: Pinned, piece: Damage, data: bytes, *, is_last: bool) -> bool:
-        if piece.tail and is_last and is_unfinished(data[piece.start : piece.end]):
-            ending = _ENDING.match(data, piece.start + HEAD)
+    def _damage(self, pinned: Pinned, piece: Damage, *, is_last: bool) -> bool:
+        data = pinned.file.read(piece.start, piece.end - piece.start)
+        if piece.tail and is_last and is_unfinished(data):
+            ending = _ENDING.match(data, HEAD)
             self.found.cut = int(ending[1], 16) if ending else 0
             self._tell("cosmetic", pinned, "it ends with a write that was never finished", "cuts it off", piece)
             return True
         self.found.pieces.append((pinned.name, piece.start, piece.end))
         what = f"{piece.end - piece.start} bytes at {piece.start} are no document that checks"
         self._tell("lost", pinned, what, "quarantines them", piece)
-        self._gaps.note(data[piece.start : piece.end])
+        self._gaps.note(data)
         return False
 
     def _header(self, pinned: Pinned, segment: int, piece: Frame) -> bool:
