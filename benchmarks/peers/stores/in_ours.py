@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ class Siltstone(Store):
         self._of(turn.user).add([_message(turn)], session_id=turn.session)
 
     def fill(self, turns: Sequence[Turn]) -> None:
-        for turn in turns:
-            self.add(turn)
+        for (user, session), some in groupby(turns, lambda turn: (turn.user, turn.session)):
+            self._of(user).add([_message(turn) for turn in some], session_id=session)
 
     def search(self, user: str, question: str, k: int) -> Found:
         hits = self._of(user).search(question, top_k=k)
