@@ -15,6 +15,7 @@ from items import asked, said, space
 from siltstone.protocols import Where
 from siltstone.stores import user
 from siltstone.stores.folder import FolderStore
+from siltstone.stores.table import table
 from siltstone.stores.user import UserStore
 
 ROUND = 60
@@ -59,6 +60,7 @@ def until_it_gives_way(store: FolderStore, before: object) -> None:
 @pytest.fixture(autouse=True)
 def _small_stores_have_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(user, "_LEAST_RUNNING", ROUND)
+    monkeypatch.setattr(table, "_LEAST_GONE", ROUND)
 
 
 def test_rows_of_what_has_gone_are_given_back(tmp_path: Path) -> None:
