@@ -22,14 +22,17 @@ from siltstone.records import KINDS, ForgetReport, Message, Record, replace
 from siltstone.stores.folder import FolderStore
 from siltstone.stores.ram import RamStore
 from siltstone.stores.sql.dialect import Database
+from siltstone.stores.sql.small import MOST
 from siltstone.stores.sql.sqlite import SqliteDatabase
 from siltstone.stores.sql.store import SqlStore
 from siltstone.stores.sql.unlocking import unlocked
 from vector_stores import VECTOR_STORES, over_vector_store, takes_any_width
 
 KINDS_OF_STORES = (
-    "ram", "folder", "folder-os", "folder-encrypted", "sqlite", "sqlite-encrypted", "postgres", "postgres-encrypted"
+    "ram", "folder", "folder-os", "folder-encrypted", "sqlite", "sqlite-encrypted", "postgres", "postgres-encrypted",
+    "sqlite-large", "postgres-large",
 )  # fmt: skip
+"""With ``large``, every user is one of more records than are kept in memory."""
 
 
 @pytest.fixture(params=[*KINDS_OF_STORES, *VECTOR_STORES])
@@ -45,14 +48,16 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         made = over_vector_store(request.param, tmp_path, inner_store=inner)
     elif request.param == "ram":
         made = RamStore()
-    elif request.param == "sqlite":
-        made = SqlStore(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"))
+    elif request.param in ("sqlite", "sqlite-large"):
+        small = 0 if request.param.endswith("large") else MOST
+        made = SqlStore(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"), small=small)
     elif request.param == "sqlite-encrypted":
         made = encrypted(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"), tmp_path / "keys")
     elif request.param.startswith("postgres"):
         url = request.getfixturevalue("postgres")
         emptied(url)
-        made = postgres_store(url, tmp_path / "keys" if request.param == "postgres-encrypted" else None)
+        small = 0 if request.param.endswith("large") else MOST
+        made = postgres_store(url, tmp_path / "keys" if request.param == "postgres-encrypted" else None, small=small)
     else:
         if request.param == "folder-encrypted":
             pytest.importorskip("cryptography")
@@ -61,12 +66,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def postgres_store(url: str, keys: Path | None = None) -> Store:
+def postgres_store(url: str, keys: Path | None = None, *, small: int = MOST) -> Store:
     """Open a store on a server, an encrypted one if there is a folder for its keys."""
     from siltstone.stores.sql.postgres import PostgresDatabase
 
     database = PostgresDatabase(url)
-    return SqlStore(database) if keys is None else encrypted(database, keys)
+    return SqlStore(database, small=small) if keys is None else encrypted(database, keys)
 
 
 def encrypted(database: Database, keys: Path) -> SqlStore:

@@ -8,7 +8,7 @@ masked by the reader and left out when blocks are merged.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, TypeAlias
@@ -43,6 +43,15 @@ class Block:
     starts: npt.NDArray[np.int64]
     packed: Packed
 
+    @classmethod
+    def of(cls, hashes: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> Block:
+        """Return the block of postings in any order: the hash, the row and the count of each, ``(n,)``."""
+        unsigned = hashes.view(np.uint64)
+        order = np.lexsort((rows, unsigned))
+        terms, lengths = np.unique(unsigned, return_counts=True)
+        packed = ((rows << _COUNT_BITS) | np.minimum(counts, MOST)).astype(np.uint32)
+        return cls(terms, _starts(lengths), packed[order])
+
     def find_all(self, hashes: Hashes) -> list[Packed]:
         """Return the packed postings of each term."""
         at = np.searchsorted(self.hashes, hashes)
@@ -69,10 +78,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a reader holds on to: sealed blocks and the active table of one moment."""
+    """What a reader holds on to: sealed blocks and the active table of one moment.
+
+    ``hashed`` gives the key of a term in the blocks.
+    """
 
     blocks: tuple[Block, ...]
     active: Mapping[str, array[int]]
+    hashed: Callable[[str], int] = term_hash
 
     @property
     def memory(self) -> int:
@@ -93,7 +106,7 @@ class Snapshot:
 
         Rows appended since are among them.
         """
-        hashes = np.fromiter(map(term_hash, terms), np.uint64, len(terms)) if self.blocks else None
+        hashes = self._hashes(terms) if self.blocks else None
         sealed = [block.find_all(hashes) for block in self.blocks] if hashes is not None else []
         parts: list[Packed] = []
         sizes = np.zeros(len(terms), np.int64)
@@ -111,12 +124,15 @@ class Snapshot:
 
         O(terms × blocks × log n), and what is found.
         """
-        hashes = np.sort(np.fromiter(map(term_hash, terms), np.uint64, len(terms)))
+        hashes = np.sort(self._hashes(terms))
         parts = [part for block in self.blocks for part in block.find_any(hashes)]
         tails = [tail for term in terms if (tail := self.active.get(term)) is not None]
         parts += [np.frombuffer(tail.tobytes(), np.uint32) for tail in tails]
         found = distinct(np.concatenate([np.empty(0, np.uint32), *parts]) >> _COUNT_BITS).astype(np.int64)
         return found[found < rows]
+
+    def _hashes(self, terms: Sequence[str]) -> Hashes:
+        return np.fromiter(map(self.hashed, terms), np.uint64, len(terms))
 
 
 class Postings:

@@ -7,14 +7,12 @@ them, two before and one after. O(postings of the rarer terms + rows), whatever 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import log1p
 from typing import Final
 
 import numpy as np
 
-from ...forks import ForkSafeLock
-from ...index.whitening import LEAST, SAMPLE, Whitening, whitening
+from ...index.whitening import SAMPLE
 from ...protocols import Candidates, Floats, Ints, Query
 from ...text.traits import ASKS
 from ..table.view import Names
@@ -40,52 +38,8 @@ _PROBES: Final = 16
 """Rows of a session that are read in order for what two look-ups of a row's neighbours cost."""
 
 
-@dataclass
-class _Space:
-    """What was measured of a user's vectors, and of how many of them on it is measured anew."""
-
-    whitening: Whitening | None
-    until: int
-
-
-class Spaces:
-    """The distribution of users' vectors, as this process has measured it last, ``MANY`` at most.
-
-    See ``index.whitening``.
-    """
-
-    MANY: Final = 256
-    """Users whose distribution is kept: up to 0.6 MB each."""
-
-    def __init__(self) -> None:
-        self._lock = ForkSafeLock()
-        self._spaces: dict[str, _Space] = {}
-
-    def clear(self) -> None:
-        """Forget what was measured: the vectors are others."""
-        with self._lock:
-            self._spaces.clear()
-
-    def whitened(self, transaction: Transaction, veil: Veil, count: int, query: Floats) -> Floats:
-        """Return the query as it is compared in the user's own space, measured anew when it has grown by a quarter.
-
-        Of the distribution a sample of vectors is read, at most ``SAMPLE``.
-        """
-        with self._lock:
-            known = self._spaces.get(veil.user_id)
-        if known is None or count >= known.until or count < known.until // 4:
-            known = _Space(_measured(transaction, veil, count), count + (count >> 2) + LEAST)
-            with self._lock:
-                self._spaces.pop(veil.user_id, None)
-                self._spaces[veil.user_id] = known
-                if len(self._spaces) > self.MANY:
-                    del self._spaces[next(iter(self._spaces))]  # measured longest ago
-        return query if known.whitening is None else known.whitening(query)
-
-
-def _measured(transaction: Transaction, veil: Veil, count: int) -> Whitening | None:
-    if count < LEAST:
-        return None
+def sample(transaction: Transaction, veil: Veil, count: int) -> Floats:
+    """Return ``SAMPLE`` of the user's ``count`` vectors, or all."""
     step = max(1, count // SAMPLE)
     found = transaction.rows(
         f"SELECT number, vector FROM {veil.vectors} WHERE user_id = ? AND number % ? = 0 ORDER BY number LIMIT ?",
@@ -93,7 +47,7 @@ def _measured(transaction: Transaction, veil: Veil, count: int) -> Whitening | N
         step,
         SAMPLE,
     )
-    return whitening(veil.halves(*zip(*found, strict=True)).astype(np.float32)) if found else None
+    return veil.halves(*zip(*found, strict=True)).astype(np.float32) if found else np.empty((0, 0), np.float32)
 
 
 class Search:

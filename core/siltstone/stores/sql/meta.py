@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import orjson
@@ -48,6 +49,7 @@ def read_fingerprint(transaction: Transaction) -> Fingerprint | None:
     return as_fingerprint(read_value(transaction, "fingerprint"))
 
 
+@lru_cache(maxsize=8)
 def as_fingerprint(value: str | None) -> Fingerprint | None:
     """Return the embedding space that a value of the name ``fingerprint`` stands for."""
     if value is None:

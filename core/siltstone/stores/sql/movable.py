@@ -185,6 +185,7 @@ class MovableSql(SqlStore):
             transaction.run("DELETE FROM siltstone_refused WHERE user_id = ?", veil.user)
 
         self._write(user_id, work)
+        self._drop_kept(user_id)
         self.shred()
 
     def settle(self) -> None:
@@ -205,4 +206,5 @@ class MovableSql(SqlStore):
 
         self._database.write(None, work)
         self._secret = None
+        self._small.clear()
         self.shred()

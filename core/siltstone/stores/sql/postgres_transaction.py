@@ -1,7 +1,8 @@
 """Transactions of PostgreSQL: each sees one user, or all, past row-level security.
 
 What a server is asked goes in as few journeys as can be (libpq's pipeline): the beginning with the first question, what
-has no answer with the next one that has, and the end with the last.
+has no answer with the next one that has, and the end with the last. What goes in one journey is one transaction anyway,
+and a single statement sees one snapshot, so that a single question needs neither beginning nor end.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class PostgresTransaction:
     def __init__(self, connection: psycopg.Connection[Row], begin: Iterable[Statement] = (), tag: str = "") -> None:
         self._connection = connection
         self._waiting: list[tuple[str, list[Sequence[Any]]]] = [(statement, [row]) for statement, row in begin]
+        self._begun = not self._waiting
+        self._ended = False
         self.tag = tag
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
@@ -63,7 +66,12 @@ class PostgresTransaction:
 
     def _carried_out(self, asked: Sequence[Statement], *, end: bool = False) -> list[psycopg.Cursor[Row]]:
         """Return what is asked, as cursors, once what waits has been carried out; in one journey."""
+        assert not self._ended, "nothing would say any more whose rows may be seen"
         waiting, self._waiting = self._waiting, []
+        self._ended = end
+        if end and len(asked) == 1 and not self._begun:
+            waiting, end = waiting[1:], False
+        self._begun = True
         cursors = [self._cursor() for _ in asked]
         if len(asked) == 1 and not (waiting or end):
             ((statement, parameters),) = asked
@@ -120,9 +128,10 @@ def _begin(begin: str, user: str | None, lock_timeout: float, *, planned: bool) 
 
 def finish(connection: psycopg.Connection[Row]) -> None:
     """End a transaction that has only read: its plans stay, as they would not with a rollback."""
-    if connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS:
+    status = connection.info.transaction_status
+    if status == psycopg.pq.TransactionStatus.INTRANS:
         connection.commit()
-    else:
+    elif status != psycopg.pq.TransactionStatus.IDLE:
         end(connection)
 
 

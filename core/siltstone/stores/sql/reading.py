@@ -13,14 +13,17 @@ from ...protocols import Candidates, Fingerprint, Floats, Query, Stored, StoreSt
 from ...records import KINDS, Message, Record, SessionInfo
 from ..files.codec import decode, time_of
 from ..reading import check_query_vector, check_user_id, same_space
+from ..spaces import Spaces
 from ..table.rows import source_term
 from ..table.table import HISTORY
-from .candidates import Search, Spaces
+from .candidates import Search, sample
 from .conditions import item_id, meant
 from .dialect import Condition, Database, Row, Transaction
 from .meta import read_fingerprint
+from .small import MOST, Outgrown, SmallUser, SmallUsers
+from .small_reading import read_small
 from .veil import PlainVeils, Veil, Veils
-from .writing import Counts, read_counts, read_space_and_counts
+from .writing import SPACE_AND_COUNTS, Counts, as_space_and_counts, read_counts, read_space_and_counts
 
 R = TypeVar("R")
 EMPTY: Final = "empty"
@@ -32,55 +35,90 @@ _PAGE: Final = 500
 class SqlReading:
     """The reading half of a ``Store`` on a database; see ``protocols.Store`` for the verbs."""
 
-    def __init__(self, database: Database, *, history: int = HISTORY, veils: Veils | None = None) -> None:
-        """``history``: how many earlier versions of an item are kept; ``veils``: of an encrypted store."""
+    def __init__(
+        self, database: Database, *, history: int = HISTORY, veils: Veils | None = None, small: int = MOST
+    ) -> None:
+        """``history``: how many earlier versions of an item are kept; ``veils``: of an encrypted store.
+
+        ``small``: users of up to so many records are kept in memory once they were searched.
+        """
         self._database = database
         self._veils = veils or PlainVeils(database)
         self._history = history
         self._spaces = Spaces()
+        self._most, self._small = small, SmallUsers()
 
     def revision(self, user_id: str) -> str:
         """Return a token that changes with every write of this user."""
-        return self._read(user_id, _token)
+        return self._read(user_id, lambda t, veil: _token(t, veil, last=True))
 
     def fetch(self, user_id: str, ids: Sequence[str]) -> list[Stored | None]:
         """Return items by message id or record id, in order."""
-        return self._read(user_id, lambda t, veil: self._fetch(t, veil, ids))
+        return self._read(user_id, lambda t, veil: self._fetch(t, veil, ids, last=True))
 
     def candidates(self, user_id: str, query: Query) -> Candidates:
-        """Return the rows that match best, by words and by nearness, and their neighbours."""
+        """Return the rows that match best, by words and by nearness, and their neighbours; all rows of a small user."""
+
+        def of_small(user: SmallUser, veil: Veil) -> Candidates:
+            counts, floats = user.counts, user.vectors
+            vector = self._compared(user_id, query, user.space, counts, floats.shape[1], lambda: floats)
+            return user.candidates(query, vector, lambda id: veil.name(item_id(id)))
 
         def work(transaction: Transaction, veil: Veil) -> Candidates:
-            fingerprint, present = read_space_and_counts(transaction, veil)
+            space, present = read_space_and_counts(transaction, veil)
             counts = present or Counts("")
-            vector = query.vector
-            if vector is not None:
-                same_space(fingerprint, query.space)
-            if vector is not None and counts.vectors:
-                dim = self._dim(transaction, veil, fingerprint)
-                assert dim is not None
-                check_query_vector(vector, dim)
-                if query.whiten:
-                    vector = self._spaces.whitened(transaction, veil, counts.vectors, vector)
-            else:
-                vector = None
+            self._small.shrunk(user_id, counts.records)
+            dim = 0 if query.vector is None else self._dim(transaction, veil, space) or 0
+            vector = self._compared(
+                user_id, query, space, counts, dim, lambda: sample(transaction, veil, counts.vectors)
+            )
             return Search(self._database, transaction, veil, counts, query, vector).candidates()
 
-        return self._read_near(user_id, work)
+        found = self._of_small(user_id, of_small, read=True)
+        return self._read_near(user_id, work) if found is None else found
+
+    def _compared(
+        self,
+        user_id: str,
+        query: Query,
+        space: Fingerprint | None,
+        counts: Counts,
+        dim: int,
+        some: Callable[[], Floats],
+    ) -> Floats | None:
+        """Return what a user's vectors are multiplied with, if anything; ``some`` gives some of these."""
+        vector = query.vector
+        if vector is None:
+            return None
+        same_space(space, query.space)
+        if not counts.vectors:
+            return None
+        check_query_vector(vector, dim)
+        return self._spaces.whitened(user_id, counts.vectors, vector, some) if query.whiten else vector
 
     def resolve(self, user_id: str, keys: Sequence[int]) -> list[Record | None]:
         """Return the records of candidate rows, in order; ``None`` for one that has gone since."""
 
+        def of_small(user: SmallUser, veil: Veil) -> list[Record | None] | None:
+            documents = user.documents(keys)
+            if documents is None:
+                return None
+            return [stored_of(row, veil).record for row in zip(keys, documents, strict=True)]
+
         def work(transaction: Transaction, veil: Veil) -> list[Record | None]:
             part, parameter = self._database.among("r.number", [int(key) for key in keys])
-            found = self._documents(transaction, veil, f"r.user_id = ? AND {part}", parameter)
+            found = self._documents(transaction, veil, f"r.user_id = ? AND {part}", parameter, last=True)
             known = {stored.row: stored.record for stored in found}
             return [known.get(int(key)) for key in keys]
 
-        return self._read(user_id, work)
+        found = self._of_small(user_id, of_small)
+        return self._read(user_id, work) if found is None else found
 
     def vectors(self, user_id: str, keys: Sequence[int]) -> Floats:
         """Return the vectors of candidate rows, ``(n, dim)``; a row of nan where there is none."""
+
+        def of_small(user: SmallUser, _: Veil) -> Floats | None:
+            return user.vectors_of(keys)
 
         def work(transaction: Transaction, veil: Veil) -> Floats:
             dim = self._dim(transaction, veil, read_fingerprint(transaction)) or 0
@@ -99,7 +137,8 @@ class SqlReading:
                 out[there] = veil.halves(numbers, [found[number] for number in numbers])
             return out
 
-        return self._read(user_id, work)
+        kept = self._of_small(user_id, of_small)
+        return self._read(user_id, work) if kept is None else kept
 
     def scan(self, user_id: str, where: Where) -> Iterator[Record]:
         """Yield the live records that are meant, in order of writing."""
@@ -135,7 +174,7 @@ class SqlReading:
             if limit is not None:
                 condition += " LIMIT ?"
                 parameters.append(limit)
-            found = self._documents(transaction, veil, condition, *parameters)
+            found = self._documents(transaction, veil, condition, *parameters, last=True)
             return [stored.message for stored in reversed(found) if stored.message is not None]
 
         return self._read(user_id, work)
@@ -168,6 +207,7 @@ class SqlReading:
                 f"WHERE t.user_id = ? AND {part}) ORDER BY r.number",
                 veil.user,
                 parameter,
+                last=True,
             )
             named = set(ids)
             records = [stored.record for stored in found if stored.record is not None]
@@ -187,6 +227,7 @@ class SqlReading:
                 veil.user,
                 veil.name(item_id(id)),
                 self._history,
+                last=True,
             ),
         )
 
@@ -204,6 +245,7 @@ class SqlReading:
                 veil,
                 "r.user_id = ? AND r.alive AND r.searchable AND NOT r.embedded ORDER BY r.number LIMIT ?",
                 limit,
+                last=True,
             ),
         )
         return [stored.record for stored in found if stored.record is not None]
@@ -256,6 +298,43 @@ class SqlReading:
         check_user_id(user_id)
         return self._database.read(self._veils.user(user_id), lambda t: work(t, self._veils.of(t, user_id)))
 
+    def _of_small(self, user_id: str, use: Callable[[SmallUser, Veil], R | None], *, read: bool = False) -> R | None:
+        """Return what ``use`` makes of a small user as they are now; ``None`` where they are not kept.
+
+        With ``read`` they are read, and kept, unless they have outgrown that.
+        """
+        known = self._small.get(user_id)
+        if isinstance(known, Outgrown) or (known is None and not read):
+            return None
+
+        def of_known(transaction: Transaction, veil: Veil) -> tuple[R | None] | None:
+            assert isinstance(known, SmallUser)
+            (found,) = transaction.each((SPACE_AND_COUNTS, (veil.user,)), last=True)
+            if not known.is_of(*as_space_and_counts(found)):
+                return None
+            veil.told(known.counts.key_id)
+            return (use(known, veil),)
+
+        if known is not None and (used := self._read(user_id, of_known)) is not None:
+            return used[0]
+        return self._use_read(user_id, use, known) if read else None
+
+    def _use_read(self, user_id: str, use: Callable[[SmallUser, Veil], R | None], known: SmallUser | None) -> R | None:
+        """Return what ``use`` makes of a small user once what is new of them was read."""
+        drops = self._small.drops
+
+        def work(transaction: Transaction, veil: Veil) -> tuple[SmallUser | Outgrown, R | None] | None:
+            user = read_small(self._database, transaction, veil, known, most=self._most)
+            return user if user is None else (user, use(user, veil) if isinstance(user, SmallUser) else None)
+
+        found = self._read_near(user_id, work)
+        if found is None:  # what was known is of no use
+            known = None
+            found = self._read_near(user_id, work)
+        assert found is not None
+        self._small.put(user_id, found[0], drops=drops)
+        return found[1]
+
     def _read_near(self, user_id: str, work: Callable[[Transaction, Veil], R]) -> R:
         """Return what ``work`` reads, of a replica where that has everything of the user that the primary has.
 
@@ -274,23 +353,23 @@ class SqlReading:
                 return found[0]
         return self._read(user_id, work)
 
-    def _fetch(self, transaction: Transaction, veil: Veil, ids: Sequence[str]) -> list[Stored | None]:
+    def _fetch(
+        self, transaction: Transaction, veil: Veil, ids: Sequence[str], *, last: bool = False
+    ) -> list[Stored | None]:
         names = [item_id(id) for id in ids]
         part, parameter = self._database.among("r.id", [veil.name(name) for name in sorted(set(names))])
-        found = self._documents(transaction, veil, f"r.user_id = ? AND r.alive AND {part}", parameter)
+        found = self._documents(transaction, veil, f"r.user_id = ? AND r.alive AND {part}", parameter, last=last)
         known = {stored.id: stored for stored in found}
         return [known.get(name) for name in names]
 
-    def _documents(self, transaction: Transaction, veil: Veil, condition: str, *parameters: Any) -> list[Stored]:
-        """Return the items of rows; the condition's first parameter is the user."""
-        return [
-            stored_of(row, veil)
-            for row in transaction.rows(
-                f"SELECT r.number, r.document FROM siltstone_rows r WHERE {condition}",
-                veil.user,
-                *parameters,
-            )
-        ]
+    def _documents(
+        self, transaction: Transaction, veil: Veil, condition: str, *parameters: Any, last: bool = False
+    ) -> list[Stored]:
+        """Return the items of rows; the condition's first parameter is the user. ``last`` ends the transaction."""
+        veil.ready()
+        asked = (f"SELECT r.number, r.document FROM siltstone_rows r WHERE {condition}", (veil.user, *parameters))
+        (found,) = transaction.each(asked, last=last)
+        return [stored_of(row, veil) for row in found]
 
     def _paged(self, user_id: str, which: Callable[[Veil], Condition]) -> Iterator[Stored]:
         """Yield the items that are meant in order of first writing, page by page."""
@@ -328,6 +407,6 @@ def stored_of(row: Row, veil: Veil) -> Stored:
     return decode(orjson.loads(veil.opened(int(number), document)), veil.user_id, int(number))
 
 
-def _token(transaction: Transaction, veil: Veil) -> str:
-    counts = read_counts(transaction, veil.user)
+def _token(transaction: Transaction, veil: Veil, *, last: bool = False) -> str:
+    counts = read_counts(transaction, veil.user, last=last)
     return EMPTY if counts is None else counts.token

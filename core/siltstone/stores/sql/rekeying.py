@@ -78,6 +78,7 @@ class Rekeying(SqlStore):
 
         old = self._database.write(self._veils.user(user_id), work)
         if old:
+            self._drop_kept(user_id)
             self._ring.drop([old])
         return bool(old)
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 import struct
 from base64 import b64decode, b64encode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -269,6 +270,18 @@ class SealedVeil:
     def term(self, term: str) -> int:
         """Return the keyed hash of a term."""
         return term_key(term, self._present().of_terms)
+
+    def hashing(self) -> Callable[[str], int]:
+        """Return the keyed hash."""
+        return partial(term_key, key=self._present().of_terms, signed=False)
+
+    def ready(self) -> None:
+        """Find the key."""
+        self._present()
+
+    def told(self, key_id: str) -> None:
+        """Look the key up."""
+        self._key = self._veils.key(key_id, self.user) if key_id else UserKey.drawn()
 
     def document(self, number: int, document: bytes) -> Any:
         """Return the sealed document."""

@@ -26,6 +26,7 @@ from .due import give_back, note_due, take_due
 from .known import SqlKnown
 from .meta import MOVING, doomed, held_value, read_fingerprint, read_value, spent, write_fingerprint, write_value
 from .reading import EMPTY, SqlReading
+from .small import MOST
 from .veil import Veil, Veils
 from .writing import Writer
 
@@ -36,13 +37,19 @@ class SqlStore(SqlReading):
     """A ``Store`` on a database; see ``protocols.Store`` for the verbs."""
 
     def __init__(
-        self, database: Database, *, history: int = HISTORY, half_way: bool = False, veils: Veils | None = None
+        self,
+        database: Database,
+        *,
+        history: int = HISTORY,
+        half_way: bool = False,
+        veils: Veils | None = None,
+        small: int = MOST,
     ) -> None:
-        """``history``: how many earlier versions of an item are kept; ``half_way``: open it half done, too.
+        """``half_way``: open it half done, too; the others are those of ``SqlReading``.
 
         Raises ``ConfigurationError`` where a migration into it has not come to its end.
         """
-        super().__init__(database, history=history, veils=veils)
+        super().__init__(database, history=history, veils=veils, small=small)
         self._secret: bytes | None = None
         if not half_way and database.glance(lambda t: read_value(t, MOVING)) is not None:
             database.close()
@@ -59,7 +66,8 @@ class SqlStore(SqlReading):
         return self._veils.encrypted
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back, and keep nothing in memory."""
+        self._small.clear()
         self._database.close()
 
     def commit(
@@ -92,7 +100,11 @@ class SqlStore(SqlReading):
             self._take_out(writer, transaction, remove, self._deed(transaction, veil, remove, ()))
             return Commit(writer.finish(), planned.skipped, before), writer.counts.vectors
 
-        made, count = self._write(user_id, work)
+        try:
+            made, count = self._write(user_id, work)
+        finally:
+            if remove:
+                self._drop_kept(user_id)
         widths = {len(put.vector) for put in puts if put.vector is not None}
         if widths:
             self._veils.grown(user_id, count, widths.pop())
@@ -118,7 +130,10 @@ class SqlStore(SqlReading):
                 note_due(self._database, transaction, veil.user)
             return writer.finish() if self._refuses_anything(transaction, veil) or not writer.is_new else EMPTY
 
-        revision = self._write(user_id, work)
+        try:
+            revision = self._write(user_id, work)
+        finally:
+            self._drop_kept(user_id)
         if everything:
             self.shred()
         return revision
@@ -129,6 +144,7 @@ class SqlStore(SqlReading):
             return
         key_ids = self._database.glance(doomed)
         if key_ids:
+            self._small.drop_keys(key_ids)
             self._veils.destroy(key_ids)
             self._database.write(None, lambda t: spent(t, key_ids))
 
@@ -180,6 +196,7 @@ class SqlStore(SqlReading):
 
         self._database.write(None, work)
         self._spaces.clear()
+        self._small.clear()
 
     # --- pages of the whole store
 
@@ -229,6 +246,11 @@ class SqlStore(SqlReading):
     def release(self, claim: Claim, again: float | None) -> None:
         """Give a user back, due in ``again`` seconds, or else with their next write."""
         self._write(claim.user_id, lambda t, veil: give_back(self._database, t, veil.user, claim, again))
+
+    def _drop_kept(self, user_id: str) -> None:
+        """Keep nothing of a user in memory of whom something was removed."""
+        self._small.drop(user_id)
+        self._spaces.drop(user_id)
 
     def _write(self, user_id: str, work: Callable[[Transaction, Veil], R]) -> R:
         return self._database.write(self._veils.user(user_id), lambda t: work(t, self._veils.of(t, user_id)))

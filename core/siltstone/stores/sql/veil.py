@@ -6,10 +6,11 @@ two it has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
+from ...index.postings import term_hash
 from ...index.vectors import Halves
 from ...protocols import Floats, Ints
 from ..encryption.cipher import missing
@@ -34,6 +35,15 @@ class Veil(Protocol):
 
     def term(self, term: str) -> int:
         """Return the 64-bit hash by which a term is stored."""
+
+    def hashing(self) -> Callable[[str], int]:
+        """Return what gives the bits of ``term`` as a number from 0, also when the transaction is over."""
+
+    def told(self, key_id: str) -> None:
+        """Hear what the user's key is known by, so that the engine need not be asked: nothing is written afterwards."""
+
+    def ready(self) -> None:
+        """Ask the engine for what it takes to open what is read: nothing is asked when the transaction is over."""
 
     def document(self, number: int, document: bytes) -> Any:
         """Return the document of a row as the engine takes it."""
@@ -110,10 +120,10 @@ class Veils(Protocol):
         """Destroy keys of users, for good."""
 
 
-def term_key(term: str, key: bytes = b"") -> int:
-    """Return the 64-bit hash of a term, under a key where there is one."""
+def term_key(term: str, key: bytes = b"", *, signed: bool = True) -> int:
+    """Return the 64-bit hash of a term, under a key where there is one; as engines have it, with a sign."""
     digest = blake2b(term.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
+    return int.from_bytes(digest, "little", signed=signed)
 
 
 class PlainVeil:
@@ -136,6 +146,16 @@ class PlainVeil:
     def term(self, term: str) -> int:
         """Return the hash of a term."""
         return term_key(term)
+
+    def hashing(self) -> Callable[[str], int]:
+        """Return the hash of postings."""
+        return term_hash
+
+    def told(self, key_id: str) -> None:
+        """There is none."""
+
+    def ready(self) -> None:
+        """Nothing is needed."""
 
     def document(self, number: int, document: bytes) -> Any:
         """Return the document."""

@@ -15,7 +15,7 @@ from ..table.plan import Planned
 from ..table.rows import MESSAGE, RECORD
 from ..table.rows import Row as ItemRow
 from .conditions import item_id
-from .dialect import Database, Transaction
+from .dialect import Database, Row, Transaction
 from .meta import as_fingerprint, doom, read_fingerprint
 from .receipts import noted
 from .schema import CELLS, COLUMNS, OF_ITEMS
@@ -28,7 +28,11 @@ _COUNTED: Final = ("born", "revision", "number", "records", "words", "vectors", 
 
 @dataclass
 class Counts:
-    """What is counted of a user: their row of ``siltstone_users``."""
+    """What is counted of a user: their row of ``siltstone_users``.
+
+    As long as ``born`` stays, rows of lower numbers than ``number`` change in nothing but that they die, or get the
+    vector that they lacked.
+    """
 
     born: str
     revision: int = 0
@@ -45,25 +49,29 @@ class Counts:
         return f"{self.born}-{self.revision:x}"
 
 
-def read_counts(transaction: Transaction, user: str) -> Counts | None:
-    """Return what is counted of a user, if there is one."""
-    found = transaction.rows(
-        f"SELECT {', '.join(_COUNTED)} FROM siltstone_users WHERE user_id = ?",
-        user,
-    )
+def read_counts(transaction: Transaction, user: str, *, last: bool = False) -> Counts | None:
+    """Return what is counted of a user, if there is one; ``last`` ends the transaction."""
+    asked = (f"SELECT {', '.join(_COUNTED)} FROM siltstone_users WHERE user_id = ?", (user,))
+    (found,) = transaction.each(asked, last=last)
     return Counts(*found[0]) if found else None
+
+
+SPACE_AND_COUNTS: Final = (
+    f"SELECT (SELECT value FROM siltstone_meta WHERE name = 'fingerprint'), {', '.join(_COUNTED)} "
+    "FROM siltstone_users WHERE user_id = ?"
+)
+"""Finds the embedding space of the store and what is counted of a user; neither where there is no such user."""
+
+
+def as_space_and_counts(found: Sequence[Row]) -> tuple[Fingerprint | None, Counts | None]:
+    """Return what ``SPACE_AND_COUNTS`` has found."""
+    return (as_fingerprint(found[0][0]), Counts(*found[0][1:])) if found else (None, None)
 
 
 def read_space_and_counts(transaction: Transaction, veil: Veil) -> tuple[Fingerprint | None, Counts | None]:
     """Return the embedding space of the store and what is counted of a user, in one statement where there is one."""
-    found = transaction.rows(
-        f"SELECT (SELECT value FROM siltstone_meta WHERE name = 'fingerprint'), {', '.join(_COUNTED)} "
-        "FROM siltstone_users WHERE user_id = ?",
-        veil.user,
-    )
-    if not found:
-        return read_fingerprint(transaction), None
-    return as_fingerprint(found[0][0]), Counts(*found[0][1:])
+    space, counts = as_space_and_counts(transaction.rows(SPACE_AND_COUNTS, veil.user))
+    return (read_fingerprint(transaction), None) if counts is None else (space, counts)
 
 
 class Writer:
@@ -238,17 +246,20 @@ class Writer:
         if not numbers:
             return
         part, parameter = self._database.among("number", numbers)
-        self._drop_vectors(part, parameter)
+        if self._drop_vectors(part, parameter):
+            self._begin_anew()
         self._enter_vectors(dict(zip(numbers, made, strict=True)))
         self._transaction.send(
             f"UPDATE siltstone_rows SET embedded = ? WHERE user_id = ? AND {part}", True, self._user, parameter
         )
 
-    def _drop_vectors(self, part: str, parameter: Any) -> None:
-        """Delete the vectors of the rows that meet a condition."""
-        self.counts.vectors -= self._transaction.run(
+    def _drop_vectors(self, part: str, parameter: Any) -> int:
+        """Delete the vectors of the rows that meet a condition; return how many those were."""
+        dropped = self._transaction.run(
             f"DELETE FROM {self._veil.vectors} WHERE user_id = ? AND {part}", self._user, parameter
         )
+        self.counts.vectors -= dropped
+        return dropped
 
     def drop_vectors(self) -> None:
         """Delete every vector of the user."""
@@ -257,6 +268,11 @@ class Writer:
             "UPDATE siltstone_rows SET embedded = ? WHERE user_id = ? AND embedded", False, self._user
         )
         self.counts.vectors = 0
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Let readers begin anew: a row has another vector, which neither its number nor its being there tells."""
+        self.counts.born = secrets.token_hex(4)
 
     # --- ending
 

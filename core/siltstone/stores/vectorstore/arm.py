@@ -42,13 +42,13 @@ from ...records import HIDDEN_KINDS, ForgetReport, Message, Record, SessionInfo,
 from ...settings import VectorStoreDown
 from .. import cascade
 from ..reading import check_query_vector, check_rows, same_space
+from ..spaces import Spaces
 from ..table.plan import halves
 from .engine import Held, Line, VectorEngine, VectorStoreUnavailableError
 from .going import Going, notes, writing
 from .names import elsewhere, fresh, is_elsewhere, names_of, told_of, user_of
 from .probe import Abilities, try_out
 from .registry import Registry
-from .spaces import SAMPLE, Spaces
 
 logger = logging.getLogger("siltstone")
 
@@ -56,6 +56,8 @@ TRYING: Final = 30.0
 """Seconds that an engine may take to be tried out: some make a table first."""
 GRACE: Final = 600.0
 """Seconds for which a vector that the store does not know may be one whose write is under way."""
+SAMPLE: Final = 2_000
+"""Vectors that are fetched to measure a user's space, at most."""
 _AT_ONCE: Final = 200
 """Vectors in one request: slow engines take 50 a second."""
 _LOOKED_AT: Final = 16

@@ -1,4 +1,4 @@
-"""Each user's own space, measured from a sample of the vectors that lie elsewhere; see ``index.whitening``."""
+"""Each user's own space, measured from a sample of vectors that lie in an engine; see ``index.whitening``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ...forks import ForkSafeLock
-from ...index.whitening import LEAST, Whitening, whitening
-from ...protocols import Floats
+from ..forks import ForkSafeLock
+from ..index.whitening import LEAST, Whitening, whitening
+from ..protocols import Floats
 
-SAMPLE: Final = 2_000
-"""Vectors that are fetched to measure a space, at most."""
-_KEPT: Final = 1_000
-"""Spaces of so many users are kept in memory: 0.6 MB each at 384 numbers a vector."""
+MANY: Final = 256
+"""Users whose spaces are kept in memory: up to 0.6 MB each at 384 numbers a vector."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,11 @@ class Spaces:
         with self._lock:
             self._known.clear()
 
+    def drop(self, user_id: str) -> None:
+        """Forget what was measured of a user."""
+        with self._lock:
+            self._known.pop(user_id, None)
+
     def whitened(self, user_id: str, count: int, query: Floats, sample: Callable[[], Floats]) -> Floats:
         """Return the query as it is compared in the user's own space, of unit length.
 
@@ -45,7 +48,7 @@ class Spaces:
         if known is None or count >= at + (at >> 2) + LEAST or count < at // 4:
             known = _Space(whitening(sample()) if count >= LEAST else None, count)
             with self._lock:
-                while len(self._known) >= _KEPT:
+                while len(self._known) >= MANY:
                     self._known.pop(next(iter(self._known)))
                 self._known[user_id] = known
         return query if known.whitening is None else known.whitening(query)
