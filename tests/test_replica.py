@@ -47,7 +47,10 @@ def found(memory: TieredMemory, question: str) -> list[str]:
 
 
 def test_searches_read_the_replica(pair: tuple[Server, Standby]) -> None:
-    """A replica that has everything answers searches, with what the primary would answer; no other user's, either."""
+    """A replica that has everything answers searches, with what the primary would answer; no other user's, either.
+
+    It is read once for a user of few records: what was read is kept.
+    """
     primary, standby = pair
     with opened(primary.url, standby.url) as memory, opened(primary.url) as straight:
         memory.add(TALK, session_id="monday")
@@ -58,7 +61,7 @@ def test_searches_read_the_replica(pair: tuple[Server, Standby]) -> None:
         for question in ("What is the cat called?", "Where does Alice live?"):
             assert found(memory, question) == found(straight, question) != []
             assert not any("Tom" in text for text in found(memory, question))
-        assert served(memory) == before + 4
+        assert served(memory) == before + 1
         assert "Miez" in memory.context("What is my cat called?", max_tokens=200).text
 
 
@@ -85,8 +88,9 @@ def test_what_was_written_is_read(pair: tuple[Server, Standby]) -> None:
         assert any("Miez" in text for text in found(memory.for_user("bob"), "What is the cat called?"))
         assert served(memory) == before + 1
         told(standby, "SELECT pg_wal_replay_resume()")
+        other.remember("Alice plays the flute.")
         caught_up(primary, standby)
-        assert "Alice plays the oboe." in found(memory, "What does Alice play?")
+        assert "Alice plays the flute." in found(memory, "What does Alice play?")
         assert served(memory) == before + 2
 
 

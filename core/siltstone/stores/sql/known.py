@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...protocols import Put, Stored
 from ..table.plan import Present, Refusals, same_text
 from .conditions import item_id
-from .dialect import Database, Transaction
+from .dialect import Database, Row, Statement, Transaction
 from .reading import stored_of
 from .veil import Veil
 
@@ -18,32 +18,44 @@ class SqlKnown:
     def __init__(
         self, database: Database, transaction: Transaction, veil: Veil, puts: Sequence[Put], refusals: Refusals
     ) -> None:
-        """Look up what ``puts`` could be recognised by as forgotten."""
+        """Begin with what ``puts`` could be recognised by as forgotten; see ``hear``."""
         self._database, self._transaction, self._veil = database, transaction, veil
         self.user_id = veil.user_id
-        hashes = sorted({hash for put in puts for hash in refusals.known_by(put, new=True)})
-        part, parameter = database.among("hash", hashes)
-        found = (
-            transaction.rows(f"SELECT hash FROM siltstone_refused WHERE user_id = ? AND {part}", veil.user, parameter)
-            if hashes
-            else []
-        )
-        self.refused = {str(hash) for (hash,) in found}
+        self._ids = [put.id for put in puts]
+        self._hashes = sorted({hash for put in puts for hash in refusals.known_by(put, new=True)})
+        self._found: dict[str, Present | None] = {}
+        self.refused: set[str] = set()
+
+    def asked(self) -> list[Statement]:
+        """Return the questions whose answers ``hear`` takes."""
+        part, parameter = self._database.among("hash", self._hashes)
+        refused = (f"SELECT hash FROM siltstone_refused WHERE user_id = ? AND {part}", (self._veil.user, parameter))
+        return [refused, self._items(self._names(self._ids))]
+
+    def hear(self, refused: Sequence[Row], items: Sequence[Row]) -> SqlKnown:
+        """Take the answers."""
+        self.refused = {str(hash) for (hash,) in refused}
+        self._found = dict.fromkeys(self._names(self._ids)) | _present(items)
+        return self
 
     def present(self, ids: Sequence[str]) -> list[Present | None]:
         """Return the stored versions of items, in order."""
-        if not ids:
-            return []
-        names = [self._veil.name(item_id(id)) for id in ids]
+        names = self._names(ids)
+        if lacking := [name for name in names if name not in self._found]:
+            statement, parameters = self._items(lacking)
+            self._found |= dict.fromkeys(lacking) | _present(self._transaction.rows(statement, *parameters))
+        return [self._found[name] for name in names]
+
+    def _names(self, ids: Sequence[str]) -> list[str]:
+        return [self._veil.name(item_id(id)) for id in ids]
+
+    def _items(self, names: Sequence[str]) -> Statement:
         part, parameter = self._database.among("id", sorted(set(names)))
-        found = self._transaction.rows(
+        return (
             "SELECT id, number, version, origin, is_message FROM siltstone_rows "
             f"WHERE user_id = ? AND alive AND {part}",
-            self._veil.user,
-            parameter,
+            (self._veil.user, parameter),
         )
-        known = {id: Present(number, version, origin, bool(spoken)) for id, number, version, origin, spoken in found}
-        return [known.get(name) for name in names]
 
     def size(self, session_id: str) -> int:
         """Return how many messages a session has."""
@@ -62,3 +74,7 @@ class SqlKnown:
             present.row,
         )
         return any(same_text(stored_of((present.row, document), self._veil), item) for (document,) in found)
+
+
+def _present(found: Sequence[Row]) -> dict[str, Present | None]:
+    return {id: Present(number, version, origin, bool(spoken)) for id, number, version, origin, spoken in found}

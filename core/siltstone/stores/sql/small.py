@@ -131,7 +131,8 @@ class SmallUser:
         there = np.isin(self.embedded, cells["number"])
         embedded = np.concatenate([self.embedded[there], vectors[0]])
         order = np.argsort(embedded)
-        floats = np.concatenate([self.vectors[there], vectors[1]]) if there.any() else vectors[1]
+        pieces = [some for some in (self.vectors[there], vectors[1]) if len(some)]
+        floats = np.concatenate(pieces) if pieces else vectors[1]
         return SmallUser(space, counts, cells, block, hashed, embedded[order], floats[order])
 
     # --- what searches ask

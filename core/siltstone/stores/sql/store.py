@@ -85,9 +85,10 @@ class SqlStore(SqlReading):
         refusals = self._refusals(user_id)
 
         def work(transaction: Transaction, veil: Veil) -> tuple[Commit, int]:
-            writer = Writer(self._database, transaction, veil)
-            same_space(writer.space, space)
             known = SqlKnown(self._database, transaction, veil, puts, refusals)
+            writer = Writer(self._database, transaction, veil, known.asked)
+            same_space(writer.space, space)
+            known.hear(*writer.answers)
             width = self._dim(transaction, veil, writer.space)
             planned = plan(known, puts, expect, refusals=refusals, dim=width, first=writer.counts.number, sizes=sizes)
             before = EMPTY if writer.is_new else writer.counts.token
@@ -232,10 +233,13 @@ class SqlStore(SqlReading):
     def refused(self, user_id: str, puts: Sequence[Put]) -> tuple[str, ...]:
         """Return the ids of the items that a commit of ``puts`` would skip as forgotten."""
         refusals = self._refusals(user_id)
-        return self._read(
-            user_id,
-            lambda t, veil: tuple(refused_of(SqlKnown(self._database, t, veil, puts, refusals), puts, refusals)),
-        )
+
+        def work(transaction: Transaction, veil: Veil) -> tuple[str, ...]:
+            known = SqlKnown(self._database, transaction, veil, puts, refusals)
+            known.hear(*transaction.each(*known.asked()))
+            return tuple(refused_of(known, puts, refusals))
+
+        return self._read(user_id, work)
 
     # --- who is due to be consolidated
 

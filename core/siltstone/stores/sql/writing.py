@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from ..table.plan import Planned
 from ..table.rows import MESSAGE, RECORD
 from ..table.rows import Row as ItemRow
 from .conditions import item_id
-from .dialect import Database, Row, Transaction
+from .dialect import Database, Row, Statement, Transaction
 from .meta import as_fingerprint, doom, read_fingerprint
 from .receipts import noted
 from .schema import CELLS, COLUMNS, OF_ITEMS
@@ -77,11 +77,21 @@ def read_space_and_counts(transaction: Transaction, veil: Veil) -> tuple[Fingerp
 class Writer:
     """One transaction's writes of one user, who is locked from the beginning."""
 
-    def __init__(self, database: Database, transaction: Transaction, veil: Veil) -> None:
+    def __init__(
+        self,
+        database: Database,
+        transaction: Transaction,
+        veil: Veil,
+        asked: Callable[[], Sequence[Statement]] = tuple,
+    ) -> None:
+        """``asked``: what else is to be asked at once; ``answers`` are what was found."""
         self._database, self._transaction = database, transaction
         self._veil, self._user = veil, veil.user
-        database.lock(transaction, self._user)
-        self.space, self._before = read_space_and_counts(transaction, veil)  # behind the lock of a change of space
+        database.lock(transaction, self._user)  # first: what is read holds until the end, the embedding space, too
+        counted, *self.answers = transaction.each((SPACE_AND_COUNTS, (self._user,)), *asked())
+        self.space, self._before = as_space_and_counts(counted)
+        if self._before is None:
+            self.space = read_fingerprint(transaction)
         self.counts = self._before or Counts(secrets.token_hex(4))
 
     @property
