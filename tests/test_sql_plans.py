@@ -47,6 +47,7 @@ def test_a_search_in_sqlite_reads_no_words_but_those_it_asks_for(
     with closing(SqlStore(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"), small=500)) as store:
         store.set_fingerprint(space())
         store.commit("u", [said(str(n), f"a cat {n}", minute=n, seed=n) for n in range(600)])
+        store.candidates("u", asked("cat"))
         monkeypatch.setattr(SqliteTransaction, "rows", planned)
         store.candidates("u", asked("cat", "17", seed=3))
 
