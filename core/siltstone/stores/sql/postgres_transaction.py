@@ -1,8 +1,9 @@
 """Transactions of PostgreSQL: each sees one user, or all, past row-level security.
 
 What a server is asked goes in as few journeys as can be (libpq's pipeline): the beginning with the first question, what
-has no answer with the next one that has, and the end with the last. What goes in one journey is one transaction anyway,
-and a single statement sees one snapshot, so that a single question needs neither beginning nor end.
+has no answer with the next one that has, and the end with the last. What goes in one journey is about few rows, and by
+plans that are made once; it is one transaction anyway, and a single statement sees one snapshot, so that a single
+question needs neither beginning nor end.
 """
 
 from __future__ import annotations
@@ -69,8 +70,11 @@ class PostgresTransaction:
         assert not self._ended, "nothing would say any more whose rows may be seen"
         waiting, self._waiting = self._waiting, []
         self._ended = end
-        if end and len(asked) == 1 and not self._begun:
-            waiting, end = waiting[1:], False
+        if end and not self._begun:
+            begin, (_, values), *others = waiting
+            waiting = [begin, (f"{_SETTINGS}, {_PLANNED}", values), *others]
+            if len(asked) == 1:
+                waiting, end = waiting[1:], False
         self._begun = True
         cursors = [self._cursor() for _ in asked]
         if len(asked) == 1 and not (waiting or end):
