@@ -15,6 +15,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,23 +130,28 @@ def row(name: str, counts: Counter[str]) -> str:
 def run(summarizer: Summarizer, dialogues: Sequence[Dialogue], show: Iterable[str] = ()) -> None:
     total: dict[tuple[str, str], Counter[str]] = {}
     shrink: dict[str, list[tuple[float, float]]] = {}
-    for dialogue in dialogues:
-        try:
-            digest = summarizer.summarize(dialogue.messages)
-        except ModelError as exc:
-            print(f"  {dialogue.id} failed: {exc}")
-            digest = Digest("", "")
-        counts = judge(dialogue, digest, f"{dialogue.half}-{dialogue.language}" in show)
-        for key in (
-            (dialogue.half, dialogue.language),
-            (dialogue.half, "both"),
-            ("all", dialogue.language),
-            ("all", "both"),
-        ):
-            total.setdefault(key, Counter()).update(counts)
-        if dialogue.characters > 2000:
-            shrink.setdefault(dialogue.language, []).append(ratios(dialogue, digest))
-    print(f"{summarizer.name}: {len(dialogues)} dialogues; P precision, R recall, in %\n")
+    done: Counter[str] = Counter()
+    with suppress(KeyboardInterrupt):  # a slow model may be stopped: what it did until then is told
+        for dialogue in dialogues:
+            try:
+                digest = summarizer.summarize(dialogue.messages)
+            except ModelError as exc:
+                print(f"  {dialogue.id} failed: {exc}", flush=True)
+                digest = Digest("", "")
+                done["failed"] += 1
+            done["all"] += 1
+            counts = judge(dialogue, digest, f"{dialogue.half}-{dialogue.language}" in show)
+            for key in (
+                (dialogue.half, dialogue.language),
+                (dialogue.half, "both"),
+                ("all", dialogue.language),
+                ("all", "both"),
+            ):
+                total.setdefault(key, Counter()).update(counts)
+            if dialogue.characters > 2000 and digest.summary:
+                shrink.setdefault(dialogue.language, []).append(ratios(dialogue, digest))
+    failed = f", {done['failed']} of them without a digest" if done["failed"] else ""
+    print(f"{summarizer.name}: {done['all']} dialogues{failed}; P precision, R recall, in %\n")
     print("| half, language | facts P | R | preferences P | R | events P | R | dates | topic |")
     print("|---|---|---|---|---|---|---|---|---|")
     for half, language in sorted(total):
