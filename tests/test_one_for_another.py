@@ -21,9 +21,10 @@ from writers import PROCESSES, die_at
 
 
 def filled(folder: Path) -> FolderStore:
-    """Return a store of alice, who has much, and bob, who has little."""
+    """Return a store of alice, who has much, and bob, who has little; with a7, much of a file would go."""
     store = FolderStore(folder)
-    store.commit("alice", [said(f"a{n}", f"heliotrope {n} " + "word " * 60, user="alice") for n in range(90)])
+    words = {n: "word " * (1_000 if n == 7 else 60) for n in range(90)}
+    store.commit("alice", [said(f"a{n}", f"heliotrope {n} {words[n]}", user="alice") for n in range(90)])
     store.commit("bob", [said("b", "bob's", user="bob")])
     return store
 

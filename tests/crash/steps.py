@@ -23,8 +23,9 @@ STEPS: dict[str, str] = {
     "KEY.new KEYS key-group MASTER.new key.new migration migration-folder copy.new MANIFEST.new backup backup-folder "
     "backup-file restoring restoring-folder restoring-file quarantine quarantine-folder quarantine-file "
     "DESTROYED",
-    "truncate": "STORE.new AUDIT AUDIT.new docs docs.new KEY.new MASTER.new key.new copy.new MANIFEST.new",
-    "rename": "STORE AUDIT docs cache KEY MASTER key removed-user copy MANIFEST users",
+    "truncate": "STORE.new AUDIT AUDIT.new docs docs.new KEY.new MASTER.new key.new copy.new MANIFEST.new "
+    "restoring-file",
+    "rename": "STORE AUDIT docs cache KEY MASTER key removed-user copy MANIFEST users restoring-file",
     "unlink": "cache cache.new mark vectors key copy backup-file restoring-file removed-file "
     "removed-docs removed-vectors removed-cache removed-LOCK removed-KEY",
     "rmdir": "removed-user removed-folder migration migration-folder backup-folder restoring restoring-folder",

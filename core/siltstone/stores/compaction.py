@@ -25,6 +25,14 @@ def is_due(dead: int, whole: int) -> bool:
     return dead >= _LEAST and 2 * dead >= whole
 
 
+def is_cheap(dead: int, whole: int) -> bool:
+    """Return whether a segment in which something is forgotten is written anew for it: from a sixteenth dead on.
+
+    So what is forgotten costs no more than sixteen times its bytes, and the files stay as small as what is in them.
+    """
+    return 16 * dead >= whole
+
+
 def revised(frames: Iterable[Frame], items: Set[int], outdated: Set[int]) -> dict[int, bytes | None]:
     """Return what becomes of the frames of a segment that do not stay as they are: another document, or none at all.
 

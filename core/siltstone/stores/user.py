@@ -16,7 +16,7 @@ from ..index.vectors import Halves
 from ..protocols import Commit, Put, Refusal
 from ..records import ForgetReport, message_id, unique
 from ..text import tokenize
-from . import cascade
+from . import cascade, compaction
 from .aftermath import BEFORE, DONE, telling
 from .files import auditfile, cache, disk, links, notes
 from .files.auditfile import Deed
@@ -358,10 +358,11 @@ class UserStore(Rewriting):
             cache.discard(self.folder)
             if self._vectors is not None:
                 self._vectors.erase(np.array(sorted(numbers), np.int64))
-        damaged = {segment for removal in waiting.values() for segment in removal.damaged}
         places = {number: place for removal in waiting.values() for number, place in removal.places.items()}
-        damaged |= self._log.blank({number: place for number, place in places.items() if place >> 32 not in damaged})
-        for segment in sorted(damaged.intersection(self._log.segments)):
+        anew = {place >> 32 for place in places.values()}.intersection(self._log.wasteful(compaction.is_cheap))
+        anew.update(segment for removal in waiting.values() for segment in removal.damaged)
+        anew |= self._log.blank({number: place for number, place in places.items() if place >> 32 not in anew})
+        for segment in sorted(anew.intersection(self._log.segments)):
             self._move(*self._log.rewrite(segment, numbers))
         rules = self._rules
         deeds = [self._deed(number, removal.note) for number, removal in waiting.items()]

@@ -372,12 +372,13 @@ class Log:
         self.damage += [piece for piece in found if piece not in self.damage]
 
     def rewrite(self, number: int, drop: Set[int]) -> tuple[Segment, list[tuple[int, int]]]:
-        """Write a segment anew without some frames and without damage, to be passed to ``install``.
+        """Write a segment anew without some frames, blanks and damage, to be passed to ``install``.
 
         Returns it with the ``(number, place)`` of the frames kept. O(bytes of the segment).
         """
         segment = self._segments[number]
-        return self._replace(self._draft(segment, segment.end, dict.fromkeys(drop)))
+        blanks = {found.number for found in self._frames(segment) if notes.is_blank(found.document)}
+        return self._replace(self._draft(segment, segment.end, dict.fromkeys(drop | blanks)))
 
     def revise(
         self, segment: Segment, end: int, decide: Callable[[Iterator[Frame]], Mapping[int, bytes | None]]
