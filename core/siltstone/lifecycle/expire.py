@@ -14,7 +14,7 @@ from .work import Work
 ROOM: Final = 0.9
 """Eviction goes on down to this share of the capacity, so that it need not begin again with the next record."""
 SWEPT: Final = 64
-"""Finished jobs are taken out when there are so many: each removal rewrites a piece of the store."""
+"""Finished jobs are taken out when there are so many: each removal is noted, synced and audited."""
 
 
 def purge_expired(work: Work) -> None:

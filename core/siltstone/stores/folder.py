@@ -164,7 +164,7 @@ class FolderStore(Users):
         """Remove items for good by id; with ``everything`` the user's whole store.
 
         Their documents are overwritten where they lie, and the numbers of all vectors are looked at: O(what goes +
-        vectors). A segment of documents is written anew only where it holds what does not check.
+        vectors). A segment of documents is written anew where a sixteenth of it is dead, or something does not check.
         """
         store = self._settled()
         self._may_write()
