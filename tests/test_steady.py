@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from items import known, said
+from plain_and_encrypted import plain_and_encrypted
 from siltstone import upkeep
 from siltstone.protocols import Refusal
 from siltstone.stores.folder import FolderStore
@@ -83,7 +84,7 @@ def written() -> Iterator[list[tuple[str, str]]]:
     noting.clear()
 
 
-@pytest.mark.parametrize("key", [None, b"k" * 32])
+@plain_and_encrypted
 def test_what_is_forgotten_is_overwritten_where_it_lies(tmp_path: Path, key: bytes | None) -> None:
     """The file of documents keeps its place and grows by notes alone, however much else is in it."""
     store = FolderStore(tmp_path, key=key)
