@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Final
 
 from ..models.guarded import Guard, is_local, is_sensitive, redacted
-from ..protocols import ModelFreeSummarizer, Summarizer
+from ..protocols import Summarizer
 from ..records import Digest, Message
+from .wrapped import WrappedSummarizer
 
 REDACTED: Final = "redacted"
 """Flag of what was made of redacted messages."""
@@ -26,26 +27,16 @@ def guarded_summarizer(summarizer: Summarizer, guard: Guard, extractive: Summari
     return summarizer if may_see_all or not guard.rules else GuardedSummarizer(summarizer, guard, extractive)
 
 
-class GuardedSummarizer:
+class GuardedSummarizer(WrappedSummarizer):
     """A summarizer that is given redacted messages, or whose place the extractive one takes.
 
     Messages are redacted one by one, before any request is made of them: no cut can go through what is hidden.
     """
 
     def __init__(self, inner: Summarizer, guard: Guard, extractive: Summarizer) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._guard = guard
         self._extractive = extractive
-
-    @property
-    def name(self) -> str:
-        """The name of the summarizer that is guarded."""
-        return self._inner.name
-
-    @property
-    def model_free(self) -> bool:
-        """Whether it asks no model."""
-        return isinstance(self._inner, ModelFreeSummarizer) and self._inner.model_free
 
     def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
         """Return the digest of the messages, flagged ``redacted`` or ``local`` where that is what became of them."""
@@ -57,9 +48,6 @@ class GuardedSummarizer:
             return _flagged(self._extractive.summarize(messages, max_tokens=max_tokens), LOCAL)
         seen = [redacted(message, guard) for message in messages]
         return _flagged(self._inner.summarize(seen, max_tokens=max_tokens), REDACTED)
-
-    def __repr__(self) -> str:
-        return f"GuardedSummarizer({self._inner!r})"
 
 
 def _flagged(digest: Digest, flag: str) -> Digest:

@@ -10,26 +10,22 @@ from ..models.limits import LimitedChatModel, Limiter
 from ..protocols import Summarizer
 from ..records import Digest, Message
 from .llm import LLMSummarizer
+from .wrapped import WrappedSummarizer
 
 OVER_BUDGET: Final = "over_budget"
 """Flag of what the extractive summarizer made because the budget of the day was used up."""
 
 
-class LimitedSummarizer:
+class LimitedSummarizer(WrappedSummarizer):
     """A language model's summarizer within limits. A span that was begun is finished, also beyond the budget.
 
     Once that is used up, ``instead`` makes the digests; without one ``summarize`` raises ``PostponedError``.
     """
 
     def __init__(self, inner: LLMSummarizer, limiter: Limiter, *, instead: Summarizer | None) -> None:
-        self._inner = inner.asking(LimitedChatModel(inner.chat_model, limiter, budget=False))
+        super().__init__(inner.asking(LimitedChatModel(inner.chat_model, limiter, budget=False)))
         self._limiter = limiter
         self._instead = instead
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._inner.name
 
     def summarize(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Digest:
         """Return the digest of the messages."""
@@ -39,6 +35,3 @@ class LimitedSummarizer:
             digest = self._instead.summarize(messages, max_tokens=max_tokens)
             return replace(digest, flags=(*digest.flags, OVER_BUDGET))
         return self._inner.summarize(messages, max_tokens=max_tokens)
-
-    def __repr__(self) -> str:
-        return f"LimitedSummarizer({self._inner!r})"
