@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,12 @@ class Standby(Server):
     def promote(self) -> None:
         """Have it become the primary; return when it takes writes."""
         self._run("pg_ctl", "-D", str(self.data), "-w", "promote")
+
+    def again(self) -> None:
+        """Start it if it was killed, and have it replay if that was stopped."""
+        if not (self.data / "postmaster.pid").exists():
+            self.start()
+        told(self, "SELECT pg_wal_replay_resume()")
 
     def alone(self) -> None:
         """Have commits wait for no standby of its own any more."""
@@ -92,15 +99,27 @@ def synchronous(primary: Server) -> None:
     wait_for(primary, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", 1)
 
 
+def caught_up(primary: Server, standby: Standby) -> None:
+    """Wait until a standby has replayed what the primary has written."""
+    wait_for(standby, f"SELECT pg_last_wal_replay_lsn() >= '{asked(primary, 'SELECT pg_current_wal_lsn()')}'", True)
+
+
 @pytest.fixture
 def pair(own_server: Server) -> Iterator[tuple[Server, Standby]]:
     """A primary, and a standby that streams from it."""
+    with streaming(own_server) as standby:
+        yield own_server, standby
+
+
+@contextmanager
+def streaming(primary: Server) -> Iterator[Standby]:
+    """Give a standby that streams from a server as long as the block."""
     with tempfile.TemporaryDirectory(prefix="siltstone-") as folder:
         os.chmod(folder, 0o755)
         if os.geteuid() == 0:
             owner = pwd.getpwnam("pgserver")
             os.chown(folder, owner.pw_uid, owner.pw_gid)
-        standby = Standby(Path(folder, "standby"), own_server)
-        wait_for(own_server, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", 1)
-        yield own_server, standby
+        standby = Standby(Path(folder, "standby"), primary)
+        wait_for(primary, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", 1)
+        yield standby
         standby.kill()

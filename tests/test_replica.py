@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
-from postgres_cluster import Standby, asked, told, wait_for
-from postgres_server import Server, emptied
+from plain_and_encrypted import KEYS
+from postgres_cluster import Standby, caught_up, streaming, told, wait_for
+from postgres_server import Server, emptied, started
 from siltstone import Settings, TieredMemory
 from siltstone.cli.environment import settings as settings_of
 from siltstone.errors import ConfigurationError
@@ -18,16 +20,49 @@ from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 TALK = [("user", "My cat is called Miez."), ("assistant", "A good name."), ("user", "I live in Lisbon.")]
 
 
-def opened(location: str | Path, replica: str | None = None) -> TieredMemory:
+def opened(location: str | Path, replica: str | None = None, *, key: bytes | None = None) -> TieredMemory:
     """Open Alice's memory, with models that cost nothing."""
     return TieredMemory.open(
         location,
         user_id="alice",
+        key=key,
         embedder=HashEmbedder(),
         token_counter=WordCounter(),
         clock=FrozenClock(),
         settings=Settings(embed_wait=10.0, replica=replica),
     )
+
+
+Opened: TypeAlias = Callable[..., TieredMemory]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Standby]]:
+    """A primary, and a standby that streams from it, for all tests here."""
+    with started(tmp_path_factory.mktemp("runtime")) as primary, streaming(primary) as standby:
+        yield primary, standby
+
+
+@pytest.fixture
+def pair(cluster: tuple[Server, Standby]) -> tuple[Server, Standby]:
+    """The two, with nothing in them."""
+    primary, standby = cluster
+    emptied(primary.url)
+    standby.again()
+    caught_up(primary, standby)
+    return cluster
+
+
+@pytest.fixture(params=KEYS)
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+    """What opens the memory on a server, one that is plain or encrypted, with a standby or without."""
+    key: bytes | None = request.param
+
+    def opening(server: Server, standby: Standby | None = None) -> TieredMemory:
+        location = server.url if key is None else f"{server.url}&keys={tmp_path / 'keys'}"
+        return opened(location, None if standby is None else standby.url, key=key)
+
+    return opening
 
 
 def served(memory: TieredMemory) -> int:
@@ -36,23 +71,18 @@ def served(memory: TieredMemory) -> int:
     return int(store._database._replica.served)
 
 
-def caught_up(primary: Server, standby: Server) -> None:
-    """Wait until a standby has replayed what the primary has written."""
-    wait_for(standby, f"SELECT pg_last_wal_replay_lsn() >= '{asked(primary, 'SELECT pg_current_wal_lsn()')}'", True)
-
-
 def found(memory: TieredMemory, question: str) -> list[str]:
     """Return the texts that a search finds."""
     return [hit.record.text for hit in memory.search(question)]
 
 
-def test_searches_read_the_replica(pair: tuple[Server, Standby]) -> None:
+def test_searches_read_the_replica(pair: tuple[Server, Standby], opening: Opened) -> None:
     """A replica that has everything answers searches, with what the primary would answer; no other user's, either.
 
     It is read once for a user of few records: what was read is kept.
     """
     primary, standby = pair
-    with opened(primary.url, standby.url) as memory, opened(primary.url) as straight:
+    with opening(primary, standby) as memory, opening(primary) as straight:
         memory.add(TALK, session_id="monday")
         memory.for_user("bob").add([("user", "My cat is called Tom.")], session_id="monday")
         memory.flush()
@@ -65,12 +95,12 @@ def test_searches_read_the_replica(pair: tuple[Server, Standby]) -> None:
         assert "Miez" in memory.context("What is my cat called?", max_tokens=200).text
 
 
-def test_what_was_written_is_read(pair: tuple[Server, Standby]) -> None:
+def test_what_was_written_is_read(pair: tuple[Server, Standby], opening: Opened) -> None:
     """While a replica is behind, searches of users who were written to since read the primary: whoever wrote, added to
     or forgot; other users' go on reading the replica.
     """
     primary, standby = pair
-    with opened(primary.url, standby.url) as memory, opened(primary.url) as other:
+    with opening(primary, standby) as memory, opening(primary) as other:
         memory.for_user("bob").add(TALK, session_id="monday")
         memory.add(TALK, session_id="monday")
         memory.flush()
@@ -95,11 +125,11 @@ def test_what_was_written_is_read(pair: tuple[Server, Standby]) -> None:
 
 
 def test_without_its_replica_a_search_reads_the_primary(
-    pair: tuple[Server, Standby], caplog: pytest.LogCaptureFixture
+    pair: tuple[Server, Standby], opening: Opened, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A replica that is gone, at the opening or later, is named in the log, once, and nothing else is missing."""
     primary, standby = pair
-    with opened(primary.url, standby.url) as memory:
+    with opening(primary, standby) as memory:
         memory.add(TALK, session_id="monday")
         memory.flush()
         caught_up(primary, standby)
@@ -110,18 +140,19 @@ def test_without_its_replica_a_search_reads_the_primary(
     assert [record.message.split(" (")[0] for record in caplog.records] == [
         "the replica at postgresql://postgres@/postgres does not answer"
     ]
-    with opened(primary.url, standby.url) as memory:
+    with opening(primary, standby) as memory:
         assert any("Miez" in text for text in found(memory, "What is the cat called?"))
 
 
-def test_another_database_is_no_replica(own_server: Server, postgres: str) -> None:
+def test_another_database_is_no_replica(pair: tuple[Server, Standby], postgres: str) -> None:
     """A replica that is a store of its own is refused at the opening."""
+    primary, _ = pair
     emptied(postgres)
-    for url in (postgres, own_server.url):
+    for url in (postgres, primary.url):
         with opened(url) as memory:
             memory.add(TALK, session_id="monday")
     with pytest.raises(ConfigurationError, match="is no replica of"):
-        opened(own_server.url, postgres)
+        opened(primary.url, postgres)
 
 
 def test_a_replica_is_of_a_server_alone(tmp_path: Path) -> None:
