@@ -14,7 +14,8 @@ from postgres_server import Server
 from siltstone import TieredMemory
 from siltstone.errors import StoreLockedError, StoreVersionError
 from siltstone.settings import Settings
-from siltstone.stores.sql.schema import FORMAT
+from siltstone.stores.sql.postgres_tables import PARTITIONS
+from siltstone.stores.sql.schema import BY_USER, FORMAT
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 
 OLD = Path(__file__).parent / "fixtures/sql/format-1.sql"
@@ -147,6 +148,25 @@ def test_old_tables_are_brought_up_to_date_once(own_server: Server) -> None:
     four_at_once(own_server.url)
     with opened(own_server.url) as memory:
         assert [m.content for m in memory.messages("monday")] == ["My cat is called Miez."]
+
+
+def test_old_partitions_are_walled_off(own_server: Server) -> None:
+    """Partitions of a format that had walls around whole tables only get their own, of every table."""
+    import psycopg
+
+    opened(own_server.url).close()
+    bare = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' AND NOT relforcerowsecurity"
+    with psycopg.connect(own_server.url, autocommit=True) as connection:
+        assert connection.execute(bare).fetchall() == []
+        parts = connection.execute("SELECT tablename FROM pg_policies WHERE tablename ~ '_[0-9]+$'").fetchall()
+        assert len(parts) == PARTITIONS * len(BY_USER)
+        for (part,) in parts:
+            connection.execute(f"DROP POLICY siltstone_by_user ON {part}")
+            connection.execute(f"ALTER TABLE {part} DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY")
+        connection.execute("UPDATE siltstone_meta SET value = '5' WHERE name = 'format'")
+        opened(own_server.url).close()
+        assert connection.execute(bare).fetchall() == []
+        assert connection.execute("SELECT count(*) FROM pg_policies").fetchall() == [((PARTITIONS + 1) * len(BY_USER),)]
 
 
 def test_tables_in_use_are_left_alone(own_server: Server) -> None:

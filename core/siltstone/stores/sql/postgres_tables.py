@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .dialect import Transaction
-from .schema import FORMAT, STEPS, check_format
+from .schema import BY_USER, FORMAT, STEPS, check_format
 
 if TYPE_CHECKING:
     import psycopg
@@ -48,9 +48,12 @@ def bring_up_to_date(connection: psycopg.Connection[Any], location: str, lock_ti
         for statement in step.statements:
             connection.execute(engine_statement(statement, "PARTITION BY HASH (user_id)" if divided else ""))
         for table in step.by_user:
-            for statement in (*(partitions(table) if divided else [distribution(table)]), *walls(table)):
+            for statement in partitions(table) if divided else [distribution(table)]:
                 connection.execute(statement)
         for statement in step.fill:
+            connection.execute(statement)
+    for table in _without_walls(connection):
+        for statement in walls(table):
             connection.execute(statement)
     connection.execute(
         "INSERT INTO siltstone_meta VALUES ('format', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -62,6 +65,17 @@ def _is_divided(connection: psycopg.Connection[Any]) -> bool:
     """Return whether the tables are divided here, and not among Citus's nodes."""
     found = connection.execute("SELECT relkind FROM pg_class WHERE oid = 'siltstone_users'::regclass").fetchall()
     return found == [("p",)]
+
+
+def _without_walls(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return the tables and partitions of users' rows that no wall is around yet: a partition has not its table's."""
+    found = connection.execute(
+        "SELECT c.oid::regclass::text FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid "
+        "WHERE c.relkind IN ('r', 'p') AND NOT c.relrowsecurity "
+        "AND COALESCE(i.inhparent, c.oid) = ANY(%s::regclass[])",
+        (list(BY_USER),),
+    )
+    return [name for (name,) in found.fetchall()]
 
 
 def engine_statement(statement: str, by_user: str) -> str:
@@ -99,8 +113,7 @@ def distribution(table: str) -> str:
 def walls(table: str) -> list[str]:
     """Return what walls users off from each other."""
     return [
-        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
-        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
         f"CREATE POLICY siltstone_by_user ON {table} USING (user_id = current_setting('siltstone.tenant', true) "
         "OR current_setting('siltstone.everyone', true) = 'on')",
     ]
