@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import textwrap
@@ -289,6 +290,20 @@ def test_server_shows_a_user_nothing_of_others(postgres: str) -> None:
 
 
 # --- SQLite's file
+
+
+def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
+    """A file that is made can be read by nobody else; one that was there keeps the mode that it was given."""
+    file = tmp_path / "new.db"
+    old_mask = os.umask(0o022)
+    try:
+        opened(f"sqlite:///{file}").close()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        file.chmod(0o640)
+        opened(f"sqlite:///{file}").close()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    finally:
+        os.umask(old_mask)
 
 
 def test_forgotten_words_are_in_no_byte_of_the_file(sqlite_file: Path) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal, TypeVar
@@ -98,6 +98,8 @@ class SqliteDatabase:
             if not create or read_only:
                 raise NotFoundError(f"there is no store at {location}: nothing was made")
             disk.make_folder(os.path.abspath(path.parent))
+            with suppress(FileNotFoundError):  # SQLite says why
+                disk.File(str(path), write=True, create=True).close()  # for the owner alone, as its journals are then
         self._prepare()
 
     def read(self, user: str | None, work: Callable[[Transaction], R]) -> R:
