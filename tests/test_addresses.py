@@ -20,6 +20,11 @@ from siltstone.text.addresses import shown_address, without_secrets
         ("rediss://:s3cret@h:6380/0?ssl_keyfile=/k", "rediss://h:6380/0?ssl_keyfile=/k", "rediss://h:6380/0"),
         ("redis://s3cret@h", "redis://h", "redis://h"),
         ("postgresql://u:s3cret@h:5,i:6/db?password=s3cret", "postgresql://u@h:5,i:6/db", "postgresql://u@h:5,i:6/db"),
+        (
+            "postgresql://u@/db?password=s3cret&host=/run/pg&application_name=a&port=6",
+            "postgresql://u@/db?host=/run/pg&application_name=a&port=6",
+            "postgresql://u@/db?host=/run/pg&port=6",
+        ),
         ("redis://:pass s3cret@h:6379", "redis://h:6379", "redis://h:6379"),
         ("unix:///run/redis.sock?db=1&password=s3cret", "unix:///run/redis.sock?db=1", "unix:///run/redis.sock"),
         ("openai:qwen@https://me:s3cret@h/v1?key=s3cret", "openai:qwen@https://h/v1", "openai:qwen@https://h/v1"),
@@ -31,7 +36,7 @@ from siltstone.text.addresses import shown_address, without_secrets
     ],
 )
 def test_addresses_are_told_without_secrets(address: str, clean: str, seen: str) -> None:
-    """What is saved still opens what it named; what is shown has no parameters at all."""
+    """What is saved still opens what it named; what is shown has no parameters but those that say which server."""
     assert without_secrets(address) == clean
     assert shown_address(address) == seen
 

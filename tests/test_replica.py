@@ -138,7 +138,7 @@ def test_without_its_replica_a_search_reads_the_primary(
             for _ in range(3):
                 assert any("Miez" in text for text in found(memory, "What is the cat called?"))
     assert [record.message.split(" (")[0] for record in caplog.records] == [
-        "the replica at postgresql://postgres@/postgres does not answer"
+        f"the replica at postgresql://postgres@/postgres?host={standby.data} does not answer"
     ]
     with opening(primary, standby) as memory:
         assert any("Miez" in text for text in found(memory, "What is the cat called?"))

@@ -16,6 +16,9 @@ _SECRET: Final = re.compile(
 """Names of parameters of a URL whose values are secrets, as those of drivers, clouds and model servers are."""
 _NAMELESS: Final = ("http", "https", "redis", "rediss")
 """Schemes whose user goes as well: a token may stand there."""
+_SERVERS: Final = ("postgresql", "postgres")
+_PLACES: Final = ("host", "hostaddr", "port", "dbname")
+"""Parameters that say which server of those is meant, as the folder of its socket."""
 
 
 def without_secrets(text: str) -> str:
@@ -24,10 +27,19 @@ def without_secrets(text: str) -> str:
 
 
 def shown_address(text: str) -> str:
-    """Return an address as people may see it: without any parameters, since a secret may have any name."""
+    """Return an address as people may see it: without parameters, since a secret may have any name.
+
+    Those that say where a PostgreSQL server is stay.
+    """
     clean = without_secrets(text)
     head, separator, rest = clean.partition("://")
-    return head + separator + re.split(r"[?#]", rest, maxsplit=1)[0] if separator else clean
+    if not separator:
+        return clean
+    place, *behind = re.split(r"[?#]", rest, maxsplit=1)
+    kept = ""
+    if behind and head.lower() in _SERVERS:
+        kept = "&".join(one for one in behind[0].split("&") if one.partition("=")[0] in _PLACES)
+    return head + separator + place + (f"?{kept}" if kept else "")
 
 
 def _is_secret(name: str) -> bool:
