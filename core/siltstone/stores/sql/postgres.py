@@ -15,8 +15,10 @@ import numpy as np
 
 from ...errors import (
     BackendUnavailableError,
+    ConfigurationError,
     NotFoundError,
     ReadOnlyError,
+    SiltstoneError,
     StoreLockedError,
 )
 from ...index.vectors import Halves
@@ -27,6 +29,7 @@ from .connections import Connections, HalfVector, errors, psycopg
 from .dialect import Condition, Transaction
 from .meta import read_value
 from .nearest import Builder, all_compared, by_index, drop_indexes
+from .postgres_refusals import check_address, remedy
 from .postgres_tables import LOCK, SPACE_LOCK, bring_up_to_date, read_format
 from .postgres_transaction import PostgresTransaction, begin_reading, begin_writing, end, finish
 from .receipts import KEPT, Tags, went_through
@@ -67,9 +70,12 @@ class PostgresDatabase:
 
         ``exact_vectors``: with up to so many vectors a user's are all compared, beyond it an index is used.
 
-        Raises ``BackendUnavailableError`` where the server does not answer, ``NotFoundError`` where there are no tables
-        and none are to be made, ``StoreVersionError`` for a format that is not known.
+        Raises ``BackendUnavailableError`` where the server does not answer, ``ConfigurationError`` at once for what it
+        refuses until somebody sees to it (a password, a database that is not there, rights, no pgvector),
+        ``NotFoundError`` where there are no tables and none are to be made, ``StoreVersionError`` for a format that is
+        not known.
         """
+        check_address(url)
         self.location = shown_address(url)
         self._url, self._read_only = url, read_only
         self._tags = Tags()
@@ -244,10 +250,11 @@ class PostgresDatabase:
 
     # --- transactions
 
-    def _persist(self, once: Callable[[], R]) -> R:
+    def _persist(self, once: Callable[[], R], *, refused: type[SiltstoneError] = BackendUnavailableError) -> R:
         """Return what ``once`` returns, trying again with back-off what may pass, until the deadline.
 
-        Raises ``StoreLockedError`` for a lock that was not to be had for ``lock_timeout`` seconds.
+        Raises ``StoreLockedError`` for a lock that was not to be had for ``lock_timeout`` seconds, ``refused`` at once
+        for what does not pass by itself.
         """
         began, pause = time.monotonic(), 0.05
         while True:
@@ -258,27 +265,33 @@ class PostgresDatabase:
                     f"another writer has held what is needed at {self.location} for more than {self._lock_timeout:g} "
                     "s; nothing was changed: try again"
                 ) from exc
-            except _PASSING as exc:
+            except psycopg.Error as exc:
+                told = " ".join(str(exc).split())
+                if (mends := remedy(exc)) is not None:
+                    raise refused(
+                        f"PostgreSQL at {self.location} refuses ({told}); nothing was acknowledged: {mends}"
+                    ) from exc
+                if not isinstance(exc, _PASSING):
+                    raise BackendUnavailableError(
+                        f"PostgreSQL at {self.location}: {told}; nothing was acknowledged"
+                    ) from exc
                 if time.monotonic() - began + pause > self._deadline:
                     raise BackendUnavailableError(
-                        f"PostgreSQL at {self.location} did not do its part for {self._deadline:g} s ({exc}); nothing "
+                        f"PostgreSQL at {self.location} did not do its part for {self._deadline:g} s ({told}); nothing "
                         "was acknowledged, and what was before is safe: try again once it answers"
                     ) from exc
-            except psycopg.DatabaseError as exc:
-                told = f"PostgreSQL at {self.location}: {exc}; nothing was acknowledged"
-                raise BackendUnavailableError(told) from exc
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
 
     # --- tables
 
     def _prepare(self, *, create: bool) -> None:
-        format = self._persist(self._format)
+        format = self._persist(self._format, refused=ConfigurationError)
         if format is None and not create:
             raise NotFoundError(f"there is no store at {self.location}: nothing was made")
         check_format(self.location, format or 0, migrates=not self._read_only)
         if format != FORMAT:
-            self._persist(self._bring_up_to_date)
+            self._persist(self._bring_up_to_date, refused=ConfigurationError)
 
     def _format(self) -> int | None:
         with psycopg.connect(self._url, connect_timeout=5) as connection:

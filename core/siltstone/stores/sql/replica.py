@@ -12,6 +12,7 @@ from ...text.addresses import shown_address
 from .connections import Connections, errors, psycopg
 from .dialect import Transaction
 from .meta import origin, read_value
+from .postgres_refusals import check_address
 from .postgres_transaction import PostgresTransaction, begin_reading, finish
 
 logger = logging.getLogger("siltstone")
@@ -24,6 +25,7 @@ class Replica:
     """A standby, by URL. What it does not answer, the primary does: it is never waited for."""
 
     def __init__(self, url: str, connections: int, lock_timeout: float) -> None:
+        check_address(url)
         self.location = shown_address(url)
         self.served = 0
         """How many reads it has answered with something."""

@@ -1,0 +1,110 @@
+"""What a PostgreSQL server refuses is said at once, with what mends it; only what may pass by itself is tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from items import said
+from postgres_cluster import asked, told
+from postgres_server import Server
+from siltstone.errors import BackendUnavailableError, ConfigurationError
+from siltstone.opening import open_store
+from siltstone.stores.sql.store import SqlStore
+
+FOREVER = 3_600.0
+"""A deadline for what may pass that no test lives to see."""
+
+
+@pytest.fixture
+def guarded(own_server: Server) -> Server:
+    """A server that asks the role ``app`` for its password, ``geheim``, and has a database for it."""
+    told(own_server, "CREATE ROLE app LOGIN PASSWORD 'geheim'", "CREATE DATABASE memory OWNER app")
+    (own_server.data / "pg_hba.conf").write_text("local all app scram-sha-256\nlocal all postgres trust\n")
+    told(own_server, "SELECT pg_reload_conf()")
+    return own_server
+
+
+def address(server: Server, role: str = "app:geheim", database: str = "memory") -> str:
+    """Return an address of a server."""
+    return f"postgresql://{role}@/{database}?host={server.data}"
+
+
+def opened(location: str) -> SqlStore:
+    """Open a store whose server may take as long as it likes to come back."""
+    from siltstone.stores.sql.postgres import PostgresDatabase
+
+    return SqlStore(PostgresDatabase(location, deadline=FOREVER))
+
+
+def in_memory(server: Server, *statements: str) -> None:
+    """Carry out statements in the database ``memory``, as a superuser."""
+    import psycopg
+
+    with psycopg.connect(address(server, "postgres"), autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_what_an_opening_is_refused_is_said_at_once(guarded: Server) -> None:
+    """Each refusal names what mends it and which server it was, and no password; nothing is made."""
+    in_memory(guarded, "CREATE SCHEMA apart")
+    for role, database, expected in (
+        ("app:falsch", "memory", "password authentication failed.*PGPASSWORD"),
+        ("app", "memory", "no password supplied.*PGPASSWORD"),
+        ("bob", "memory", r"pg_hba\.conf admit role"),
+        ("app:geheim", "nowhere", "nowhere.*does not exist.*make the database there"),
+        ("app:geheim", "memory", "permission denied.*superuser.*CREATE EXTENSION vector"),
+    ):
+        with pytest.raises(ConfigurationError, match=expected) as refused:
+            opened(address(guarded, role, database))
+        assert str(guarded.data) in str(refused.value)
+        assert not {"geheim", "falsch"} & set(str(refused.value).replace('"', " ").split())
+    in_memory(guarded, "CREATE EXTENSION vector SCHEMA apart")
+    with pytest.raises(ConfigurationError, match=r"halfvec.*pgvector 0\.7 or newer.*search_path"):
+        opened(address(guarded))
+    in_memory(guarded, "ALTER EXTENSION vector SET SCHEMA public", "ALTER DATABASE memory OWNER TO postgres")
+    with pytest.raises(ConfigurationError, match=r"permission denied for schema public.*own the database"):
+        opened(address(guarded))
+    in_memory(guarded, "ALTER DATABASE memory OWNER TO app")
+    store = opened(address(guarded))
+    store.commit("u", [said("a", "one")])
+    store.close()
+
+
+def test_what_is_refused_later_is_an_error_that_passes(guarded: Server) -> None:
+    """A role that loses its right to connect has its writes refused at once; with it, all goes on as before."""
+    in_memory(guarded, "CREATE EXTENSION vector")
+    store = opened(address(guarded))
+    store.commit("u", [said("a", "one")])
+    told(
+        guarded,
+        "ALTER ROLE app NOLOGIN",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'",
+    )
+    with pytest.raises(
+        BackendUnavailableError, match=r"not permitted to log in.*nothing was acknowledged: see to the role"
+    ):
+        store.commit("u", [said("b", "two")])
+    told(guarded, "ALTER ROLE app LOGIN")
+    store.commit("u", [said("c", "three", minute=1)])
+    assert [message.content for message in store.messages("u", "s")] == ["one", "three"]
+    assert asked(guarded, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'app'") > 0
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "postgresql://app:gehe/im@host/db",
+        "postgresql://app:gehe@im@host/db",
+        "postgresql://app:gehe%im@host/db",
+        "postgresql://app@host:gehe/db",
+        "postgresql://app@host/db?gehe=im",
+    ],
+)
+def test_what_is_no_address_is_not_repeated(location: str) -> None:
+    """What libpq cannot read, or reads as another place, is refused before anything is asked, without its words."""
+    pytest.importorskip("psycopg", reason="needs the extra postgres")
+    with pytest.raises(ConfigurationError, match="no address of PostgreSQL: nothing was opened") as refused:
+        open_store(location, durability="fsync", read_only=False, create=True, lock_timeout=1, history=1)
+    assert "gehe" not in str(refused.value)
