@@ -104,7 +104,13 @@ def test_who_has_outgrown_comparing_has_an_index(database: Any) -> None:
 
     assert names(database) == [index_name(USER, DIM)]
     assert index_name(USER, DIM) in plan(database, USER, vector(7))
-    assert "siltstone_near" not in plan(database, "small", vector(7))
+
+
+def test_all_are_compared_until_there_is_an_index(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has outgrown comparing, and whose index is not built yet, has the nearest found, and by comparing once."""
+    monkeypatch.setattr(database, "_exact_vectors", DEPTH)
+    assert plan(database, "small", vector(7)) == ""
+    assert nearest(database, "small", vector(7)) == nearest(database, "small", vector(7), exact=True)
 
 
 def test_an_index_finds_what_comparing_finds(database: Any) -> None:

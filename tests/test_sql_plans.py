@@ -54,3 +54,32 @@ def test_a_search_in_sqlite_reads_no_words_but_those_it_asks_for(
     of_words = [step for step in steps if "siltstone_terms" in step or step.startswith(("SEARCH t ", "SCAN t "))]
     assert of_words
     assert [step for step in of_words if "term=?" not in step and "number=?" not in step] == []
+
+
+def test_a_search_in_postgresql_reads_no_table_from_end_to_end(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a search asks of a user of many rows is found by indexes, and by the server's process of this connection
+    alone: a table has the rows of others, and others ask at the same time.
+    """
+    from siltstone.stores.sql.postgres import PostgresDatabase
+    from siltstone.stores.sql.postgres_transaction import PostgresTransaction
+
+    steps: list[str] = []
+    rows = PostgresTransaction.rows
+
+    def planned(self: PostgresTransaction, statement: str, *parameters: Any) -> Any:
+        steps.extend(step for (step,) in rows(self, f"EXPLAIN {statement}", *parameters))
+        return rows(self, statement, *parameters)
+
+    emptied(postgres)
+    with closing(SqlStore(PostgresDatabase(postgres), small=0)) as store:
+        store.set_fingerprint(space())
+        store.commit("u", [said(str(n), f"a cat {n}", minute=n, seed=n) for n in range(300)])
+        monkeypatch.setattr(PostgresTransaction, "rows", planned)
+        with store._database._primary.one() as connection:  # type: ignore[attr-defined]
+            for dear in ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"):
+                connection.execute(f"SET {dear} = 0")  # such as they are for who has a million rows
+        for question in (asked("cat", "17", seed=3), asked("cat", session_id="s"), asked()):
+            store.candidates("u", question)
+
+    assert [step for step in steps if "siltstone_rows" in step or "siltstone_terms" in step]
+    assert [step for step in steps if "Seq Scan on siltstone" in step or "Gather" in step] == []

@@ -27,15 +27,14 @@ _DEPTH: Final = 500
 _ENOUGH: Final = 20_000
 """Postings that the rough score looks at; common words add little to it."""
 _COLUMNS: Final = ("number", "session", "speaker", *CELLS, "sealed")
-_BEFORE: Final = f"""
-    (SELECT p.number FROM siltstone_rows p WHERE p.user_id = ? AND p.session = r.session AND p.alive
-     AND p.kind = {TURN} AND (p.said_at, p.origin) < (r.said_at, r.origin)
-     ORDER BY p.said_at DESC, p.origin DESC LIMIT 1)"""
-_AFTER: Final = _BEFORE.replace("<", ">").replace(" DESC", "")
-_LINKS: Final = f"SELECT r.number, {_BEFORE}, {_AFTER} FROM siltstone_rows r WHERE r.user_id = ? AND r.kind = {TURN}"
-"""The turns of a user, who is named three times, each with the numbers of those before and after it."""
-_PROBES: Final = 16
-"""Rows of a session that are read in order for what two look-ups of a row's neighbours cost."""
+_BESIDE: Final = f"""
+    SELECT p.number FROM siltstone_rows p WHERE p.user_id = ? AND p.session = r.session AND p.alive
+    AND p.kind = {TURN} AND (p.said_at, p.origin)"""
+_BEFORE: Final = f"{_BESIDE} < (r.said_at, r.origin) ORDER BY p.said_at DESC, p.origin DESC LIMIT 2"
+_AFTER: Final = f"{_BESIDE} > (r.said_at, r.origin) ORDER BY p.said_at, p.origin LIMIT 2"
+"""The two turns before, and after, a turn ``r``; the nearest first."""
+_PROBES: Final = 8
+"""Rows of a session that are read in order for what it costs to look up the turns around one row."""
 
 
 def sample(transaction: Transaction, veil: Veil, count: int) -> Floats:
@@ -118,16 +117,19 @@ class Search:
         case = " ".join("WHEN ? THEN ?" for _ in rarest)
         part, parameter = self._database.among("t.term", rarest)
         condition, parameters = self._meant
+        # scored first, so that only the rows of the best are looked at, not all that the user has;
         # "+ 0": grouped in the order of an index, SQLite would read all words of the user
         found = self._transaction.rows(
-            "SELECT MIN(t.number) FROM siltstone_terms t "
-            "JOIN siltstone_rows r ON r.user_id = t.user_id AND r.number = t.number "
-            f"WHERE t.user_id = ? AND {part} AND {condition} GROUP BY t.number + 0 "
-            f"ORDER BY SUM(CASE t.term {case} END * t.held / (t.held + 1.0)) DESC, MIN(t.number) DESC LIMIT ?",
+            "SELECT s.number FROM (SELECT MIN(t.number) AS number, "
+            f"SUM(CASE t.term {case} END * t.held / (t.held + 1.0)) AS score FROM siltstone_terms t "
+            f"WHERE t.user_id = ? AND {part} GROUP BY t.number + 0 ORDER BY 2 DESC, 1 DESC) s "
+            f"JOIN siltstone_rows r ON r.user_id = ? AND r.number = s.number WHERE {condition} "
+            "ORDER BY s.score DESC, s.number DESC LIMIT ?",
+            *(value for pair in zip(rarest, gains, strict=True) for value in pair),
             self._user,
             parameter,
+            self._user,
             *parameters,
-            *(value for pair in zip(rarest, gains, strict=True) for value in pair),
             _DEPTH,
         )
         return {int(number) for (number,) in found}
@@ -150,34 +152,49 @@ class Search:
         if sum(sizes.values()) <= _PROBES * len(chosen):
             links.update(self._in_order(chosen, list(sizes)))
             return links
-        links.update(self._looked_up(chosen))
-        links.update(self._looked_up(_ends(links) - chosen))
+        for number, (before, further_before), (after, further_after) in self._looked_up(chosen):
+            links[number] = (before, after)
+            if before >= 0 and before not in chosen:
+                links[before] = (further_before, number)
+            if after >= 0 and after not in chosen:
+                links[after] = (number, further_after)
         return links
 
     def _in_order(self, chosen: set[int], sessions: list[str]) -> Iterator[tuple[int, tuple[int, int]]]:
         """Yield the links of the turns that are chosen or next to one, from reading sessions once."""
         if not sessions:
-            return iter(())
+            return
         within, names = self._database.among("r.session", sessions)
         numbers = sorted(chosen)
         part, parameter = self._database.among("l.number", numbers)
         before, after = (self._database.among(f"l.{column}", numbers)[0] for column in ("before", "after"))
-        return _links(
-            self._transaction.rows(
-                "SELECT l.number, l.before, l.after FROM (SELECT r.number, LAG(r.number) OVER w AS before, "
-                f"LEAD(r.number) OVER w AS after FROM siltstone_rows r WHERE r.user_id = ? AND r.alive AND {within} "
-                f"AND r.kind = {TURN} WINDOW w AS (PARTITION BY r.session ORDER BY r.said_at, r.origin)) l "
-                f"WHERE {part} OR {before} OR {after}",
-                self._user,
-                names,
-                *(3 * [parameter]),
-            )
+        found = self._transaction.rows(
+            "SELECT l.number, l.before, l.after FROM (SELECT r.number, LAG(r.number) OVER w AS before, "
+            f"LEAD(r.number) OVER w AS after FROM siltstone_rows r WHERE r.user_id = ? AND r.alive AND {within} "
+            f"AND r.kind = {TURN} WINDOW w AS (PARTITION BY r.session ORDER BY r.said_at, r.origin)) l "
+            f"WHERE {part} OR {before} OR {after}",
+            self._user,
+            names,
+            *(3 * [parameter]),
         )
+        for number, left, right in found:
+            yield number, (-1 if left is None else left, -1 if right is None else right)
 
-    def _looked_up(self, numbers: set[int]) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield the links of those of the rows that are turns, from looking for each one's neighbours."""
+    def _looked_up(self, numbers: set[int]) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
+        """Yield those of the rows that are turns with the two turns before and the two after each, -1 for none."""
         part, parameter = self._database.among("r.number", sorted(numbers))
-        return _links(self._transaction.rows(f"{_LINKS} AND {part}", self._user, self._user, self._user, parameter))
+        before, after = (f"(SELECT {self._database.listed} FROM ({beside}) AS beside)" for beside in (_BEFORE, _AFTER))
+        found = self._transaction.rows(
+            f"SELECT r.number, {before}, {after} FROM siltstone_rows r WHERE r.user_id = ? AND r.kind = {TURN} "
+            f"AND {part}",
+            self._user,
+            self._user,
+            self._user,
+            parameter,
+        )
+        for number, *beside in found:
+            left, right = (([*map(int, listed.split(","))] if listed else []) + [-1, -1] for listed in beside)
+            yield number, (left[0], left[1]), (right[0], right[1])
 
     def _gathered(
         self,
@@ -289,13 +306,6 @@ class Search:
                 parameter,
             )
         )
-
-
-def _links(found: list[Row]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield rows' numbers with those before and after them, -1 for none."""
-    return (
-        (number, (-1 if before is None else before, -1 if after is None else after)) for number, before, after in found
-    )
 
 
 def _ends(links: dict[int, tuple[int, int]]) -> set[int]:

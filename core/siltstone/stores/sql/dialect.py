@@ -64,6 +64,8 @@ class Database(Protocol):
     """The engine's own time, in microseconds since 1970, as a part of a statement: machines differ in theirs."""
     skip_locked: str
     """What stands behind a query so that its rows are locked, and those that others have locked are left out."""
+    listed: str
+    """What joins the numbers in the column ``number``, in their order, into a text with commas between them."""
 
     def read(self, user: str | None, work: Callable[[Transaction], R]) -> R:
         """Return what ``work`` reads in one snapshot; of ``user`` alone, or of all users.

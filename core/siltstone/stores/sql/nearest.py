@@ -42,17 +42,22 @@ def all_compared(transaction: Transaction, user: str, query: Floats, condition: 
 
 
 def by_index(transaction: Transaction, user: str, query: Floats, condition: Condition, depth: int) -> list[int]:
-    """Return the nearest rows that meet the condition, nearly always; by the user's index, where there is one.
+    """Return the nearest rows that meet the condition, nearly always; by the user's index.
 
-    Fewer than ``depth`` where no more meet the condition, or the scan was given up.
+    Fewer than ``depth`` where there is no index, no more meet the condition, or the scan was given up.
     """
     part, parameters = condition
     dim = len(query)
-    transaction.rows(
-        "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', ?, true), "
-        "set_config('plan_cache_mode', 'force_custom_plan', true)",  # a partial index needs to know the user
+    found = transaction.rows(
+        "SELECT i.indisvalid, set_config('hnsw.iterative_scan', 'strict_order', true), "
+        "set_config('hnsw.ef_search', ?, true), "
+        "set_config('plan_cache_mode', 'force_custom_plan', true) "  # a partial index needs to know the user
+        "FROM pg_index i WHERE i.indexrelid = to_regclass(?)",
         str(min(2 * depth, _MOST)),
+        index_name(user, dim),
     )
+    if not (found and found[0][0]):
+        return []
     found = transaction.rows(
         f"{_FROM} WHERE v.user_id = ? AND vector_dims(v.vector) = {dim} AND {part} "
         f"ORDER BY (v.vector::halfvec({dim})) <#> ? LIMIT ?",

@@ -53,6 +53,7 @@ class PostgresDatabase:
 
     clock = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
     skip_locked = "FOR UPDATE SKIP LOCKED"
+    listed = "string_agg(number::text, ',')"
 
     def __init__(
         self,

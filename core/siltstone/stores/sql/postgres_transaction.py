@@ -28,6 +28,10 @@ _PLANNED: Final = "set_config('plan_cache_mode', 'force_generic_plan', true), se
 Else each statement is planned each time it is carried out, for a single partition is cheaper than all: that is most of
 what a statement about few rows costs.
 """
+_ALONE: Final = "set_config('max_parallel_workers_per_gather', '0', true), set_config('enable_seqscan', 'off', true)"
+"""Questions are answered by indexes of one user's rows, and many are asked at once: a helping process costs more than
+it saves, and a table read from end to end has all the others' rows.
+"""
 
 
 class PostgresTransaction:
@@ -127,7 +131,7 @@ def begin_writing(user: str | None, lock_timeout: float) -> list[Statement]:
 
 def _begin(begin: str, user: str | None, lock_timeout: float, *, planned: bool) -> list[Statement]:
     values = (user or "", "off" if user else "on", f"{int(lock_timeout * 1000)}ms")
-    return [(begin, ()), (f"{_SETTINGS}, {_PLANNED}" if planned else _SETTINGS, values)]
+    return [(begin, ()), (f"{_SETTINGS}, {_PLANNED if planned else _ALONE}", values)]
 
 
 def finish(connection: psycopg.Connection[Row]) -> None:

@@ -74,6 +74,7 @@ class SqliteDatabase:
 
     clock = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
     skip_locked = ""  # a writing transaction has the file to itself
+    listed = "group_concat(number)"
 
     def __init__(
         self,
