@@ -1,7 +1,7 @@
 """The same work through what a user would pick instead of siltstone, side by side, in turns.
 
-    python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/peers/requirements.txt
-    python -m venv /tmp/txtai && /tmp/txtai/bin/pip install txtai==9.14.0 torch==2.13.0 onnxruntime siltstone
+    python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/peers/requirements.txt .
+    python -m venv /tmp/txtai && /tmp/txtai/bin/pip install txtai==9.14.0 torch==2.13.0 onnxruntime .
     python benchmarks/peers locomo10.json --python /tmp/peers/bin/python --python /tmp/txtai/bin/python \\
         --out benchmarks/results/peers.json
 
@@ -134,7 +134,12 @@ def _machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.platform(),
         "file system": subprocess.run(["df", "-T", "."], capture_output=True, text=True).stdout.split()[-6:-5],
+        "commit": _told("git", "describe", "--always", "--dirty").strip(),
     }
+
+
+def _told(*command: str) -> str:
+    return subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True).stdout
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
 import time
 import warnings
@@ -42,7 +43,8 @@ class Server:
         with self._watch() as watched:
             self._store = kind(Path(folder), self._embedder)
         about = {"documentation": kind.documentation, "setting": kind.__doc__, "persistent": kind.persistent}
-        return self._imported | watched | about | {"versions": versions(STORES[self._name][1])}
+        has = {"python": platform.python_version(), **versions(STORES[self._name][1])}
+        return self._imported | watched | about | {"versions": has}
 
     def add(self, first: int, last: int, left: float, *, later: bool = False, live: bool = False) -> dict[str, Any]:
         turns = (self._work.later if later else self._work.turns)[first:last]
@@ -76,14 +78,14 @@ class Server:
         return self._each(self._work.changed[first:last], self._store.update, left)
 
     def delete(self, first: int, last: int, left: float) -> dict[str, Any]:
-        """Delete the rows of the users ``first`` to ``last``, a call for each; counts the rows."""
+        """Delete the rows of the users ``first`` to ``last``, a call for each user; counts the rows."""
         of: dict[str, list[Turn]] = {}
         for row in self._work.deleted:
             turn = self._by_row[row]
             of.setdefault(turn.user, []).append(turn)
         some = list(of.values())[first:last]
         told = self._each(some, self._store.delete, left)
-        return told | {"calls": told["done"], "done": sum(map(len, some[: told["done"]])), "last": last >= len(of)}
+        return told | {"done": sum(map(len, some[: told["done"]]))}
 
     def rows(self) -> dict[str, Any]:
         return {"rows": self._store.rows()}

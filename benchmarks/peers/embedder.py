@@ -1,8 +1,8 @@
 """The one embedder that all stores are given: siltstone's embedded model, with a cache of vectors beside it.
 
 With the cache a store's figures are its own; what the model takes is what the same work takes without it. ``wall`` and
-``cpu`` count the seconds that were spent in here, so that a text that a store makes up itself (two turns joined, a role
-before it) does not count as the store's time either.
+``cpu`` count the seconds of the model, so that a text that a store makes up itself (two turns joined, a role before it)
+does not count as the store's time either. What is known is a look into a dictionary, which is everybody's own.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ class SharedEmbedder:
             _write(self._own, self._new)
 
     def _one(self, text: str, *, question: bool) -> Any:
-        wall, cpu = time.perf_counter(), time.process_time()
         key = f"{'q' if question else 'd'} {text}"
-        row = None if self.live else self._rows.get(key)
-        if row is None:
-            row = self._embed(text, question=question)
-            if not self.live:
-                self.misses += 1
-                self._rows[key] = self._new[key] = row
+        if not self.live and key in self._rows:
+            return self._rows[key]
+        wall, cpu = time.perf_counter(), time.process_time()
+        row = self._embed(text, question=question)
+        if not self.live:
+            self.misses += 1
+            self._rows[key] = self._new[key] = row
         self.wall += time.perf_counter() - wall
         self.cpu += time.process_time() - cpu
         return row

@@ -89,8 +89,8 @@ class Contender:
 
     def close(self, *, stay: bool = False) -> None:
         """Close the store, and end its process unless it is to ``stay``."""
-        if self._process is not None:
-            self.ask("close", "close", timeout=120)
+        if told := self.ask("close", "close", timeout=120):
+            self.found["texts of its own"] = self.found.get("texts of its own", 0) + told["misses"]
         if self._process is not None and not stay:
             self._process.kill()
             self._process = None
@@ -128,6 +128,7 @@ class Round:
         self._say("changing and deleting")
         self._blocks("update", "update", len(self._work.changed), 10)
         self._blocks("delete", "delete", self._work.users, 10)
+        self._say("reading what is left")
         for one in self._all:
             self._check(one)
             one.close(stay=True)
@@ -254,6 +255,9 @@ class Round:
                     told = reader.ask("rows", timeout=300)
                 if "error" in told:
                     return {"outcome": "unopenable", "error": told["error"]}
+                asked = reader.ask("search", first=0, last=1, left=60, timeout=300)
+                if "error" in asked:
+                    return {"outcome": "opens, cannot be searched", "error": asked["error"]}
             finally:
                 writer.kill()
                 reader.kill()
@@ -266,14 +270,26 @@ class Round:
         return {"outcome": what, **told}
 
     def _check(self, one: Contender) -> None:
-        """See after all of it, in the same process, that what was deleted is gone and what was changed has changed."""
-        if one.failed("delete") or not (seen := one.ask("check", "rows")):
+        """See, in another process where anything is on disk, that what was deleted is gone, and changes are there."""
+        if one.failed("delete") and one.failed("update"):
             return
-        rows, calls = set(seen["rows"]), sum(block[0] for block in one.found.get("delete", {}).get("blocks", ()))
-        gone = self._work.deleted[:calls] if calls < len(self._work.deleted) else self._work.deleted
-        one.found["check"] = {"deleted and still there": sum(row in rows for row in gone)}
-        kept = {turn.row for turn in self._work.turns} - set(self._work.deleted)
-        one.found["check"]["not deleted and gone"] = len(kept - rows)
+        if one.persistent:
+            one.close()
+            if not one.open():
+                one.found["check"] = one.found.pop("open")
+                return
+        if not (seen := one.ask("check", "rows")):
+            return
+        rows, gone = set(seen["rows"]), self._work.deleted[: one.found.get("delete", {}).get("done", 0)]
+        one.found["check"] = {
+            "deleted and still there": sum(row in rows for row in gone),
+            "not deleted and gone": len({turn.row for turn in self._work.turns} - set(gone) - rows),
+        }
+        if read := one.ask("check of texts", "texts"):
+            said = {row: text.split() for row, text in read["texts"].items()}
+            changed = self._work.changed[: one.found.get("update", {}).get("done", 0)]
+            stale = sum(turn.line.split() != said.get(turn.row) for turn in changed)
+            one.found["check"]["changed and as before"] = stale
 
 
 def _rest(process: Process) -> Iterable[dict[str, Any]]:

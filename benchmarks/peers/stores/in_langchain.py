@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,32 @@ from .contract import Found, Store
 
 
 class Adapted(Embeddings):
-    """The shared embedder as LangChain calls it."""
+    """The shared embedder as LangChain calls it.
+
+    Some stores ask for questions as for documents, or the other way round, and would find less by a model that tells
+    them apart: within ``always("question")`` or ``always("document")`` every text is one.
+    """
 
     def __init__(self, embedder: Any) -> None:
         self._embedder = embedder
+        self._always = ""
+
+    @contextmanager
+    def always(self, kind: str) -> Iterator[None]:
+        self._always = kind
+        try:
+            yield
+        finally:
+            self._always = ""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if self._always == "question":
+            return [self._embedder.embed_query(text).tolist() for text in texts]
         return [row.tolist() for row in self._embedder.embed_documents(texts)]
 
     def embed_query(self, text: str) -> list[float]:
+        if self._always == "document":
+            return list(self._embedder.embed_documents([text])[0].tolist())
         return list(self._embedder.embed_query(text).tolist())
 
 

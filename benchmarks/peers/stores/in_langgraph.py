@@ -19,11 +19,13 @@ NAMESPACE = ("memories", "{langgraph_user_id}")
 class WithTools(Store):
     """langmem's two tools, as an agent calls them; users by the namespace.
 
-    A memory is named by the tool, so that its row goes into its text, and is not embedded.
+    A memory is named by the tool, so that its row goes into its text, and is not embedded. ``SqliteStore`` embeds
+    questions as documents; here they are told apart, which is kinder.
     """
 
     documentation = "https://langchain-ai.github.io/langmem/guides/memory_tools/"
     _store: BaseStore
+    _adapted: Adapted
 
     def _tools(self) -> None:
         self._manage = create_manage_memory_tool(NAMESPACE, store=self._store)
@@ -40,7 +42,8 @@ class WithTools(Store):
                 self._ids[_row(item.value["content"])] = item.key
 
     def search(self, user: str, question: str, k: int) -> Found:
-        found = json.loads(self._search.invoke({"query": question, "limit": k}, _config(user)))
+        with self._adapted.always("question"):
+            found = json.loads(self._search.invoke({"query": question, "limit": k}, _config(user)))
         contents = [one["value"]["content"] for one in found]
         return [([_row(content)], content.partition("\n")[0]) for content in contents]
 
@@ -68,7 +71,8 @@ class InMemory(WithTools):
     persistent = False
 
     def __init__(self, folder: Path, embedder: Any) -> None:
-        self._store = InMemoryStore(index={"dims": embedder.dim, "embed": _without_row(embedder)})
+        self._adapted = WithoutRow(embedder)
+        self._store = InMemoryStore(index={"dims": embedder.dim, "embed": self._adapted})
         self._tools()
 
 
@@ -81,7 +85,8 @@ class Sqlite(WithTools):
             from langgraph.store.sqlite import SqliteStore
         except ImportError as exc:
             raise CannotError(f"is not to be had here: {exc}") from exc
-        index: Any = {"dims": embedder.dim, "embed": _without_row(embedder)}
+        self._adapted = WithoutRow(embedder)
+        index: Any = {"dims": embedder.dim, "embed": self._adapted}
         self._context = SqliteStore.from_conn_string(str(folder / "store.sqlite"), index=index)
         self._store = self._context.__enter__()
         self._store.setup()
@@ -91,12 +96,11 @@ class Sqlite(WithTools):
         self._context.__exit__(None, None, None)
 
 
-def _without_row(embedder: Any) -> Adapted:
-    class WithoutRow(Adapted):
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return super().embed_documents([_said(text) for text in texts])
+class WithoutRow(Adapted):
+    """Embeds what was said, not the row that stands below it."""
 
-    return WithoutRow(embedder)
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return super().embed_documents([_said(text) for text in texts])
 
 
 def _said(text: str) -> str:

@@ -58,8 +58,9 @@ class MemoryWithBlock(Store):
     """``Memory`` in SQLite, its ``VectorMemoryBlock`` in Chroma, both persistent, set as the guide's example sets them.
 
     A user is a ``session_id``, by which the block filters. What the recent history no longer holds goes to the block in
-    nodes of several turns; both together are what a search finds, the history last. The block is asked with the
-    question alone, which is kinder than ``Memory.get``, where the last five turns are its query.
+    nodes of several turns; both together are what a search finds, the history last, each turn by itself, so that a
+    budget takes a part of a node. The block is asked with the question alone. Both are kinder than ``Memory.get``,
+    where nodes are whole and the last five turns are the query.
     """
 
     documentation = "https://developers.llamaindex.ai/python/examples/memory/memory/"
@@ -110,7 +111,7 @@ class MemoryWithBlock(Store):
         recalled = await memory.memory_blocks[0].aget([ChatMessage(role="user", content=question)], session_id=user)
         recent = [str(message.content) for message in await memory.aget_all(status=MessageStatus.ACTIVE)]
         nodes = [text for text in (recalled or "").split("\n\n") if text]
-        return [_rows_in(text) for text in [*nodes, *reversed(recent)]]
+        return [turn for text in [*nodes, *reversed(recent)] for turn in _turns_in(text)]
 
     def update(self, turn: Turn) -> None:
         raise CannotError("Memory has no way to change a message")
@@ -124,7 +125,7 @@ class MemoryWithBlock(Store):
     async def _rows(self) -> list[str]:
         users = await self._chats.get_keys()
         said = [message for user in users for message in await self._of(user).aget_all()]
-        return [row for message in said for row in _rows_in(str(message.content))[0]]
+        return [row for message in said for row in _ROW.findall(str(message.content))]
 
     def close(self) -> None:
         self._loop.close()
@@ -137,8 +138,8 @@ def _message(turn: Turn) -> ChatMessage:
 _ROW = re.compile(r"user-\d+:\d+(?::later)?")
 
 
-def _rows_in(text: str) -> tuple[list[str], str]:
-    return _ROW.findall(text), _ROW.sub("", text)
+def _turns_in(text: str) -> Found:
+    return [([row], said) for row, said in zip(_ROW.findall(text), _ROW.split(text), strict=False)]
 
 
 class OldVectorMemory(Store):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ class Mem0(Store):
     """``add(infer=False)``, which saves by itself; users by ``filters``.
 
     Embedder and language model are given through the documented provider ``langchain``; the latter is never called.
+    That provider embeds what is stored as a question; here it is told apart, which is kinder.
     """
 
     provider = ""
@@ -27,12 +28,13 @@ class Mem0(Store):
         from mem0 import Memory
 
         logging.getLogger("mem0").setLevel(logging.ERROR)
+        self._adapted = Adapted(embedder)
         self._memory = Memory.from_config(
             {
                 "vector_store": {"provider": self.provider, "config": self._config(folder, embedder.dim)},
                 "embedder": {
                     "provider": "langchain",
-                    "config": {"model": Adapted(embedder), "embedding_dims": embedder.dim},
+                    "config": {"model": self._adapted, "embedding_dims": embedder.dim},
                 },
                 "llm": {"provider": "langchain", "config": {"model": FakeListChatModel(responses=["-"])}},
                 "history_db_path": str(folder / "history.db"),
@@ -45,7 +47,8 @@ class Mem0(Store):
         raise NotImplementedError
 
     def add(self, turn: Turn) -> None:
-        told = self._memory.add(turn.line, user_id=turn.user, infer=False, metadata=_about(turn))
+        with self._adapted.always("document"):
+            told = self._memory.add(turn.line, user_id=turn.user, infer=False, metadata=_about(turn))
         self._ids[turn.row] = told["results"][0]["id"]
 
     def fill(self, turns: Sequence[Turn]) -> None:
@@ -66,16 +69,22 @@ class Mem0(Store):
         return [([one["metadata"]["row"]], one["memory"]) for one in found]
 
     def update(self, turn: Turn) -> None:
-        self._memory.update(self._ids[turn.row], turn.line)
+        with self._adapted.always("document"):
+            self._memory.update(self._ids[turn.row], turn.line)
 
     def delete(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
             self._memory.delete(self._ids[turn.row])
 
     def rows(self) -> list[str]:
-        users = {f"user-{number:03}" for number in range(100)}
-        found = [self._memory.get_all(filters={"user_id": user}, top_k=1_000_000)["results"] for user in sorted(users)]
-        return [one["metadata"]["row"] for some in found for one in some]
+        return [one["metadata"]["row"] for one in self._all()]
+
+    def texts(self) -> dict[str, str]:
+        return {one["metadata"]["row"]: one["memory"] for one in self._all()}
+
+    def _all(self) -> Iterator[Any]:
+        for number in range(100):
+            yield from self._memory.get_all(filters={"user_id": f"user-{number:03}"}, top_k=1_000_000)["results"]
 
 
 class Mem0Faiss(Mem0):

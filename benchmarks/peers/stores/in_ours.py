@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class Siltstone(Store):
 
     def search(self, user: str, question: str, k: int) -> Found:
         hits = self._of(user).search(question, top_k=k)
-        return [(list(hit.record.source_ids), hit.record.text) for hit in hits]
+        return [(list(hit.record.source_ids), f"{hit.record.speaker}: {hit.record.text}") for hit in hits]
 
     def update(self, turn: Turn) -> None:
         self._of(turn.user).update(turn.row, text=turn.text)
@@ -44,14 +44,17 @@ class Siltstone(Store):
         self._of(turns[0].user).forget(ids=[turn.row for turn in turns])
 
     def rows(self) -> list[str]:
+        return [message.id or "" for message in self._all()]
+
+    def texts(self) -> dict[str, str]:
+        return {message.id or "": f"{message.name}: {message.content}" for message in self._all()}
+
+    def _all(self) -> Iterator[Message]:
         from siltstone.upkeep import users
 
-        return [
-            message.id or ""
-            for user in users(self._memory.location)
-            for session in self._of(user).sessions()
-            for message in self._of(user).messages(session.session_id)
-        ]
+        for user in users(self._memory.location):
+            for session in self._of(user).sessions():
+                yield from self._of(user).messages(session.session_id)
 
     def close(self) -> None:
         self._memory.close()
