@@ -18,7 +18,7 @@ class Txtai(Store):
     The index proposes candidates of all users before ``where`` is looked at, so they are all rows here.
     """
 
-    documentation = "https://neuml.github.io/txtai/embeddings/query/"
+    documentation = "https://neuml.github.io/txtai/embeddings/indexing/"
 
     def __init__(self, folder: Path, embedder: Any) -> None:
         def transform(texts: list[str]) -> Any:
