@@ -151,5 +151,5 @@ def test_a_round_ends_with_all_that_the_table_needs(tmp_path: Path) -> None:
     assert set(found["check"].values()) == {0}
     assert found["update"]["done"] > 0
     assert found["delete"]["done"] > 0
-    assert found["texts of its own"] <= 1  # the probe by which a store knows its embedder
+    assert found["texts of its own"] < 10  # probes of the embedder, and no turn
     assert "embedder alone" in done.stdout

@@ -67,11 +67,12 @@ class SharedEmbedder:
 
     def _one(self, text: str, *, question: bool) -> Any:
         key = f"{'q' if question else 'd'} {text}"
-        if not self.live and key in self._rows:
+        live = self.live  # a store's thread may still be here when it is set back
+        if not live and key in self._rows:
             return self._rows[key]
         wall, cpu = time.perf_counter(), time.process_time()
         row = self._embed(text, question=question)
-        if not self.live:
+        if not live:
             self.misses += 1
             self._rows[key] = self._new[key] = row
         self.wall += time.perf_counter() - wall
