@@ -397,6 +397,31 @@ def test_a_forget_that_is_owed_is_finished_by_the_next_use(own_redis: Server, tm
         assert memory.forget(ids=["a"]).messages == ()
 
 
+@pytest.mark.parametrize("owed_by", ["this process", "an earlier one"])
+def test_what_is_owed_is_removed_though_nobody_asks(own_redis: Server, tmp_path: Path, owed_by: str) -> None:
+    """Once Redis is back, a process that does nothing removes what it could not remove while it was away, or what an
+    earlier one has left; and then stops trying.
+    """
+    proxy = Proxy(own_redis)
+    with opened(tmp_path / "m", proxy.url, settings=DEGRADE) as memory:
+        memory.add([Message("user", "heliotrope", id="a")], session_id="s")
+        windowed(memory)
+        proxy.cut()
+        with pytest.raises(BackendUnavailableError):
+            memory.forget(ids=["a"])
+        if owed_by == "an earlier one":
+            memory.close()
+            memory = opened(tmp_path / "m", proxy.url, settings=DEGRADE)
+        with memory:
+            assert "heliotrope" in own_redis.words()
+            proxy.mend()
+            while "heliotrope" in own_redis.words():
+                time.sleep(0.05)
+            while "siltstone-owed" in [thread.name for thread in threading.enumerate()]:
+                time.sleep(0.05)
+            assert memory._engine.store.owed() == {}
+
+
 class Proxy:
     """A way to a server that can be cut while the server goes on for others."""
 

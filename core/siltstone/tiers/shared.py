@@ -3,21 +3,23 @@
 Whatever is read there counts only as long as the long-term store is at the revision that it is a copy of; else the
 turns are read from the long-term store, and copied anew. So a write needs no short-term store, and one that was away,
 fell back, lost or evicted things serves nothing that has been forgotten, changed or added to since. What a ``forget``
-owes it is noted in the long-term store first, and struck out when it is done.
+owes it is noted in the long-term store first, and struck out when it is done: at once, or by a thread that tries again
+until the short-term store is back.
 """
 
 from __future__ import annotations
 
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 from urllib.parse import quote, unquote
 
-from ..errors import BackendUnavailableError
+from ..errors import BackendUnavailableError, SiltstoneError
 from ..forks import ForkSafeLock
 from ..protocols import EVERYBODY, Clock, Commit, KeepsOwed, SharedShortTermStore, Store, Stored, Turn
 from ..records import Message
@@ -30,6 +32,8 @@ logger = logging.getLogger("siltstone")
 R = TypeVar("R")
 _REST: Final = 0.5
 """Seconds for which reads leave a short-term store alone that did not answer."""
+_LONGEST_REST: Final = 30.0
+"""Seconds, at most, between two attempts to remove what is owed."""
 _ATTEMPTS: Final = 3
 """How often a session is read again because the store has moved on meanwhile."""
 _MOMENT: Final = timedelta(microseconds=1)
@@ -54,6 +58,8 @@ class SharedTurns(Turns):
         self._rests_until = 0.0
         self._owes = True
         self._unnoted: dict[str, str] = {}
+        self._closing = threading.Event()
+        self._settling: threading.Thread | None = None
 
     def open(self) -> None:
         """Ask whether it is there, and finish what earlier processes left. Raises where ``down`` refuses to go on."""
@@ -159,7 +165,7 @@ class SharedTurns(Turns):
             raise BackendUnavailableError(
                 f"{exc}. What was to be forgotten is forgotten in the store, and is served no more; copies of recent "
                 f"turns may lie in the short-term tier until they expire, in {self._tier.ttl}, or it is back: {noted}, "
-                "and the next use of this memory removes them. To be told that they are gone, forget again then"
+                "and whoever has this memory open removes them then. To be told that they are gone, forget again then"
             ) from exc
 
     def settle(self) -> None:
@@ -173,23 +179,45 @@ class SharedTurns(Turns):
 
     def close(self) -> None:
         """Try once more to remove what is owed, then give the connections back."""
+        self._closing.set()
         self.settle()
+        if self._settling is not None:
+            self._settling.join()
         self._tier.close()
 
     def _settle(self, *, at_once: bool = False) -> None:
-        """Remove every copy that is noted as owed, and strike it out."""
+        """Remove every copy that is noted as owed, and strike it out; what cannot be removed now is, later."""
         if self._read_only:
             return
-        page = self._owed()
-        users = {unquote(user, errors="surrogatepass") for user in page.values() if user != EVERYBODY}
-        if EVERYBODY in page.values():
-            self._ask(self._tier.clear, at_once=at_once)
-            users = set()
-        for user in sorted(users):
-            self._ask(lambda user=user: self._tier.drop(user), at_once=at_once)  # type: ignore[misc]
-        if page:
-            self._strike(page)
-        self._owes = False
+        try:
+            page = self._owed()
+            users = {unquote(user, errors="surrogatepass") for user in page.values() if user != EVERYBODY}
+            if EVERYBODY in page.values():
+                self._ask(self._tier.clear, at_once=at_once)
+                users = set()
+            for user in sorted(users):
+                self._ask(lambda user=user: self._tier.drop(user), at_once=at_once)  # type: ignore[misc]
+            if page:
+                self._strike(page)
+            self._owes = False
+        except BackendUnavailableError:
+            self._settle_later()
+            raise
+
+    def _settle_later(self) -> None:
+        """Have a thread go on trying, unless one does."""
+        with self._guard:
+            self._owes = True
+            if not (self._closing.is_set() or (self._settling is not None and self._settling.is_alive())):
+                self._settling = threading.Thread(target=self._keep_settling, name="siltstone-owed", daemon=True)
+                self._settling.start()
+
+    def _keep_settling(self) -> None:
+        pause = _REST
+        while self._owes and not self._closing.wait(pause):
+            pause = min(2 * pause, _LONGEST_REST)
+            with suppress(SiltstoneError):  # it was said, and is tried again
+                self._settle(at_once=True)
 
     def _owed(self) -> dict[str, str]:
         with self._guard:
