@@ -10,8 +10,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from postgres_server import emptied
 from siltstone import NotFoundError, Settings, TieredMemory
 from siltstone.protocols import Floats
+from siltstone.records import WHOLE
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.tiers.short_term import RamShortTerm
 
@@ -257,16 +259,42 @@ def test_what_made_room_for_others_can_still_be_forgotten(tmp_path: Path, clock:
         assert memory.forget(ids=[gone, "never there"]).records == ()
 
 
-def test_capacity_in_bytes(tmp_path: Path, clock: FrozenClock) -> None:
-    """A limit in bytes is kept to in the same way."""
-    with opened(clock, tmp_path / "m", capacity_bytes=200_000) as memory:
+@pytest.fixture(params=["folder", "sqlite", "postgres"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an empty store may be made."""
+    if request.param == "postgres":
+        url: str = request.getfixturevalue("postgres")
+        emptied(url)
+        return url
+    return str(tmp_path / "m") if request.param == "folder" else f"sqlite:///{tmp_path / 'memory.db'}"
+
+
+def own_bytes(memory: TieredMemory) -> int:
+    """Return what a user takes on disk."""
+    return sum(size for part, size in memory.stats().bytes.items() if part != WHOLE)
+
+
+def test_capacity_in_bytes(location: str, clock: FrozenClock) -> None:
+    """A limit in bytes is kept to in the same way, wherever the store is."""
+    with opened(clock, location, capacity_bytes=200_000) as memory:
         for day in range(30):
             memory.add([("user", f"On day {day}: " + "it rained on the roof. " * 400)], session_id=f"s{day}")
             clock.advance(days=1)
         for _ in range(5):
             memory.consolidate()
-        assert sum(memory.stats().bytes.values()) <= 200_000
+        assert own_bytes(memory) <= 200_000
         assert memory.stats().records > 5
+
+
+def test_capacity_in_bytes_is_of_one_user(location: str, clock: FrozenClock) -> None:
+    """Nothing of a small user is evicted for what others have, nor for the room that a database takes by itself."""
+    with opened(clock, location, capacity_bytes=50_000) as memory:
+        memory.for_user("bob").add([("user", f"On day {n}: " + "it rained. " * 400) for n in range(40)], session_id="b")
+        memory.add([("user", f"In hour {n} it rained on the roof.") for n in range(10)], session_id="s")
+        report = memory.consolidate()
+        assert report.count("evict") == 0
+        assert len(memory.messages("s")) == 10
+        assert own_bytes(memory) < 50_000 < own_bytes(memory.for_user("bob"))
 
 
 class SynonymEmbedder(HashEmbedder):

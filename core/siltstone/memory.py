@@ -27,6 +27,7 @@ from .recall.context import build_context
 from .recall.packing import SECTIONS, check_budget, check_sections
 from .recall.search import search
 from .records import (
+    WHOLE,
     ConsolidationReport,
     Context,
     ForgetReport,
@@ -745,7 +746,7 @@ class TieredMemory:
             sessions=counts.sessions,
             kinds=counts.kinds,
             pending_vectors=counts.pending_vectors,
-            bytes=counts.bytes,
+            bytes=counts.bytes if counts.whole is None else {**counts.bytes, WHOLE: counts.whole},
             embedder=engine.embedder.name,
             revision=engine.store.revision(self._user_id),
             last_error=engine.last_error,

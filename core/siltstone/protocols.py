@@ -510,7 +510,10 @@ PROBE = "Alice moved from Berlin to Lisbon in May. 李雷五月从柏林搬到�
 
 @dataclass(frozen=True)
 class StoreStats:
-    """Counts of one user's live rows, bytes on disk and in memory by part, and what was repaired or quarantined."""
+    """Counts of one user's live rows, bytes on disk and in memory by part, and what was repaired or quarantined.
+
+    ``whole``: the bytes of a database, all its users and indexes together; ``None`` where each user has files.
+    """
 
     messages: int
     records: int
@@ -520,6 +523,7 @@ class StoreStats:
     bytes: Mapping[str, int]
     health: tuple[str, ...] = ()
     memory: Mapping[str, int] = field(default_factory=dict, compare=False)
+    whole: int | None = field(default=None, compare=False)
 
 
 @runtime_checkable

@@ -364,11 +364,16 @@ class ImportReport:
     preview: ImportPreview | None = None
 
 
+WHOLE: Final = "whole store"
+"""The part of ``Stats.bytes`` that is not the user's alone."""
+
+
 @dataclass(frozen=True)
 class Stats:
     """The state of one user's memory and of the store that holds it.
 
-    Counts are of live rows; ``bytes`` is on-disk size by part; ``embedder`` names the model of the store;
+    Counts are of live rows; ``bytes`` is on-disk size by part, in a database beside that of the ``WHOLE``, with all its
+    users and indexes; ``embedder`` names the model of the store;
     ``pending_vectors`` counts texts that cannot be found by meaning yet; ``last_error`` is the embedder's last
     failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts what a
     model is at work on (``leased``), that wait after a failure, and that are ``dead``; ``unfinished`` has a line for

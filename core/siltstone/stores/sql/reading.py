@@ -279,11 +279,8 @@ class SqlReading:
                 sessions=int(sessions),
                 kinds={KINDS[kind]: int(count) for kind, count, _ in sorted(kinds)},
                 pending_vectors=sum(int(lacking) for _, _, lacking in kinds),
-                bytes={
-                    "documents": int(documents),
-                    "vectors": counts.vectors * 2 * dim,
-                    "whole store": self._database.size(transaction),
-                },
+                bytes={"documents": int(documents), "vectors": counts.vectors * 2 * dim},
+                whole=self._database.size(transaction),
             )
 
         return self._read(user_id, work)
