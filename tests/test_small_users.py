@@ -17,7 +17,7 @@ from items import asked, known, said, space, vector
 from plain_and_encrypted import KEY
 from postgres_server import emptied
 from siltstone.opening import open_store
-from siltstone.protocols import Candidates, Query, Refusal
+from siltstone.protocols import SESSION_TOP, Candidates, Query, Refusal
 from siltstone.records import HIDDEN_KINDS
 from siltstone.stores.ram import RamStore
 from siltstone.stores.sql.small import Outgrown, SmallUser
@@ -78,7 +78,7 @@ def shown(store: Any, query: Query) -> dict[str, Any]:
         for field in dataclasses.fields(found)
         if field.name not in ("session", "speaker", "speakers", "session_sizes", "postings")
     }
-    told["session"] = [code if code < 0 else found.session_sizes[code] for code in found.session]
+    told["session"] = [code if code < 0 else min(found.session_sizes[code], SESSION_TOP) for code in found.session]
     told["speaker"] = [None if code < 0 else found.speakers[code] for code in found.speaker]
     told["postings"] = [(rows.tolist(), counts.tolist()) for rows, counts in found.postings]
     return {

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..forks import cached
-from ..protocols import Bools, Ints
+from ..protocols import SESSION_TOP, Bools, Ints
 
 DEPTH: Final = 200
 """Scores are judged against the arm's 200 best, on every engine and at every size of store."""
-SESSION_TOP: Final = 3
-"""A session is as good as its three best turns."""
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from ...index.whitening import SAMPLE
-from ...protocols import Candidates, Floats, Ints, Query
+from ...protocols import SESSION_TOP, Candidates, Floats, Ints, Query
 from ...text.traits import ASKS
 from ..table.view import Names
 from .conditions import TURN, meant
@@ -34,7 +34,7 @@ _BEFORE: Final = f"{_BESIDE} < (r.said_at, r.origin) ORDER BY p.said_at DESC, p.
 _AFTER: Final = f"{_BESIDE} > (r.said_at, r.origin) ORDER BY p.said_at, p.origin LIMIT 2"
 """The two turns before, and after, a turn ``r``; the nearest first."""
 _PROBES: Final = 8
-"""Rows of a session that are read in order for what it costs to look up the turns around one row."""
+"""Rows of a session that are read in order for what it costs to look up the turns around one row of it."""
 
 
 def sample(transaction: Transaction, veil: Veil, count: int) -> Floats:
@@ -87,8 +87,9 @@ class Search:
         elif not chosen and not self._terms and self._vector is None:
             chosen = self._all_meant()
         found = self._rows(chosen)
-        sizes = self._sizes({row[1] for row in found if row[1] is not None})
-        links = self._linked(chosen, sizes)
+        most = _PROBES * len(chosen) // len({row[1] for row in found}) + SESSION_TOP if found else 0
+        sizes = self._sizes(chosen, most)
+        links = self._linked(chosen, sizes, most)
         found += self._rows((set(links) | _ends(links)) - chosen)
         return self._gathered(sorted(found), chosen, links, sizes, frequency)
 
@@ -143,13 +144,14 @@ class Search:
         found = self._transaction.rows(f"SELECT r.number FROM siltstone_rows r WHERE {condition}", *parameters)
         return {int(number) for (number,) in found}
 
-    def _linked(self, chosen: set[int], sizes: dict[str, int]) -> dict[int, tuple[int, int]]:
+    def _linked(self, chosen: set[int], sizes: dict[str, int], most: int) -> dict[int, tuple[int, int]]:
         """Return for rows, and for the turns next to them, which turns stand before and after, -1 for none.
 
-        ``sizes`` are those of the rows' sessions: short ones are read in order, in long ones each row is looked up.
+        ``sizes`` are those of the rows' sessions: ones of less than ``most`` rows are read in order, else each row is
+        looked up.
         """
         links = dict.fromkeys(chosen, (-1, -1))
-        if sum(sizes.values()) <= _PROBES * len(chosen):
+        if all(size < most for size in sizes.values()):
             links.update(self._in_order(chosen, list(sizes)))
             return links
         for number, (before, further_before), (after, further_after) in self._looked_up(chosen):
@@ -294,14 +296,18 @@ class Search:
         )
         return int(count)
 
-    def _sizes(self, sessions: set[str]) -> dict[str, int]:
-        """Return how many live rows each session has."""
-        if not sessions:
+    def _sizes(self, numbers: set[int], most: int) -> dict[str, int]:
+        """Return how many live rows the sessions of some rows have, each counted up to ``most``."""
+        if not numbers:
             return {}
-        part, parameter = self._database.among("session", sorted(sessions))
+        part, parameter = self._database.among("q.number", sorted(numbers))
         return dict(
             self._transaction.rows(
-                f"SELECT session, COUNT(*) FROM siltstone_rows WHERE user_id = ? AND alive AND {part} GROUP BY session",
+                "SELECT s.session, (SELECT COUNT(*) FROM (SELECT 1 FROM siltstone_rows r WHERE r.user_id = ? "
+                "AND r.session = s.session AND r.alive LIMIT ?) AS counted) FROM (SELECT DISTINCT q.session "
+                f"FROM siltstone_rows q WHERE q.user_id = ? AND q.session IS NOT NULL AND {part}) s",
+                self._user,
+                most,
                 self._user,
                 parameter,
             )
