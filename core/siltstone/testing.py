@@ -195,7 +195,7 @@ def _features(text: str) -> list[tuple[str, float]]:
     return features
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)  # those that come again; a kilobyte each
 def _direction(feature: str, dim: int) -> Floats:
     digest = hashlib.shake_128(feature.encode("utf-8", "surrogatepass")).digest((dim + 7) // 8)
     bits = np.unpackbits(np.frombuffer(digest, np.uint8), count=dim)
