@@ -140,7 +140,21 @@ def test_custom_reads_messages_notes_and_questions_by_user(tmp_path: Path) -> No
         ('{"id": "m1", "content": "Hi.", "created_at": "2024-05-06T09:00:00Z"}', "'role' is missing"),
         ('{"id": "m1", "role": "user", "content": "Hi.", "created_at": "2024-05-06"}', "no time zone"),
         ('{"id": "m1", "role": "user", "content": "Hi.", "created_at": "2024-05-06T09:00:00Z"}', "asks nothing"),
-        ("[]", "line 1"),
+        ("[]", "line 1: is no JSON object"),
+        ('{"id": "m1", "role": "user", "content": 5, "created_at": "2024-05-06T09:00:00Z"}', "line 1.* not int"),
+        ('{"id": "m1", "role": "user", "content": " ", "created_at": "2024-05-06T09:00:00Z"}', "line 1.* is empty"),
+        ('{"id": "m1", "role": "boss", "content": "Hi.", "created_at": "2024-05-06T09:00:00Z"}', "line 1.*'boss'"),
+        (
+            '{"id": "m1", "role": "user", "content": "Hi.", "name": 5, "created_at": "2024-05-06T09:00:00Z"}',
+            "line 1.* name must be a string",
+        ),
+        (
+            '{"id": "m1", "role": "user", "content": "Hi.", "session_id": 5, "created_at": "2024-05-06T09:00:00Z"}',
+            "line 1.*session_id",
+        ),
+        ('{"id": "n1", "text": 5, "created_at": "2024-05-06T09:00:00Z"}', "line 1.* not int"),
+        ('{"id": "n1", "text": "Hi.", "kind": "odd", "created_at": "2024-05-06T09:00:00Z"}', "line 1.*'odd'"),
+        ('{"question": "", "gold": ["m1"]}', "line 1.* is empty"),
     ],
 )
 def test_custom_names_what_is_wrong(tmp_path: Path, line: str, reason: str) -> None:

@@ -21,16 +21,20 @@ from typing import Any, Final
 
 from ..errors import InvalidInputError
 from ..records import to_datetime
+from ..settings import Settings
+from ..tiers.incoming import check_kind, check_text, read_messages
 from .cases import Benchmark, Haystack, Question, Unit
 from .files import read_lines
 
+_LONGEST: Final = Settings.max_message_chars
 HOW: Final = "one haystack per user; a unit is a message or a note; one add per session"
 
 
 def load(path: str | Path) -> Benchmark:
     """Read a benchmark in the format above.
 
-    Raises ``InvalidInputError`` that names the line for anything else, and for gold ids that no line has.
+    Raises ``InvalidInputError`` that names the line for anything else, for what a memory would not take, and for gold
+    ids that no line has.
     """
     units: dict[str, list[Unit]] = {}
     questions: dict[str, list[Question]] = {}
@@ -40,12 +44,14 @@ def load(path: str | Path) -> Benchmark:
                 continue
             try:
                 entry = json.loads(line)
+                if not isinstance(entry, dict):
+                    raise ValueError("is no JSON object")
                 user = str(entry.get("user", "default"))
                 if "question" in entry:
                     questions.setdefault(user, []).append(_question(entry))
                 else:
                     units.setdefault(user, []).append(_unit(entry))
-            except (ValueError, KeyError, TypeError, AttributeError) as exc:
+            except (ValueError, KeyError, TypeError) as exc:
                 raise InvalidInputError(f"{path}, line {number}: {_reason(exc)}") from exc
     if not questions:
         raise InvalidInputError(f'{path} asks nothing: a line like {{"question": "...", "gold": ["id"]}} is needed')
@@ -60,7 +66,7 @@ def _question(entry: Mapping[str, Any]) -> Question:
         raise ValueError("'gold' must be a list of one or more ids")
     answer = entry.get("answer")
     return Question(
-        str(entry["question"]),
+        check_text(entry["question"], "'question'", _LONGEST),
         frozenset(map(str, gold)),
         str(entry.get("category", "")),
         None if answer is None else str(answer),
@@ -68,17 +74,15 @@ def _question(entry: Mapping[str, Any]) -> Question:
 
 
 def _unit(entry: Mapping[str, Any]) -> Unit:
-    time = to_datetime(entry["created_at"], "created_at")
-    if "content" in entry:
-        return Unit(
-            id=str(entry["id"]),
-            text=entry["content"],
-            time=time,
-            session_id=entry.get("session_id"),
-            role=entry["role"],
-            speaker=entry.get("name"),
-        )
-    return Unit(id=str(entry["id"]), text=entry["text"], time=time, kind=entry.get("kind", "fact"))
+    id, time = str(entry["id"]), to_datetime(entry["created_at"], "created_at")
+    if "content" not in entry:
+        kind = check_kind(entry.get("kind", "fact"))
+        return Unit(id=id, text=check_text(entry["text"], "'text'", _LONGEST), time=time, kind=kind)
+    told = {"role": entry["role"], "content": entry["content"], "name": entry.get("name")}
+    session_id = entry.get("session_id")
+    named = "session" if session_id is None else session_id
+    read_messages([told], session_id=named, created_at=time, max_chars=_LONGEST)
+    return Unit(id=id, text=told["content"], time=time, session_id=session_id, role=told["role"], speaker=told["name"])
 
 
 def _haystack(user: str, units: list[Unit], questions: list[Question]) -> Haystack:
@@ -92,4 +96,6 @@ def _haystack(user: str, units: list[Unit], questions: list[Question]) -> Haysta
 
 
 def _reason(exc: Exception) -> str:
+    if isinstance(exc, json.JSONDecodeError):
+        return f"is no JSON from character {exc.colno} on: {exc.msg}"
     return f"{exc.args[0]!r} is missing" if isinstance(exc, KeyError) else str(exc)
