@@ -435,6 +435,10 @@ def test_bench_prints_a_table_and_json(sh: Shell, tmp_path: Path) -> None:
     assert sh("bench", "custom", str(file), "--budget", "many").code == 2
     assert sh("bench", "custom", str(file), "--top-k", "0..3").code == 2
     assert sh("bench", "custom", str(file), "--distractors", "1").code == 1
+    for option in ("--store", "--vectors", "--plot"):
+        refused = sh("bench", "custom", str(file), option, str(file))
+        assert refused.code == 2
+        assert "cannot be a folder" in refused.err
     assert sh("bench", "else", str(file)).code == 2
 
 

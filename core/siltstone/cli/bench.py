@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .folders import made
 from .numbers import numbers
 from .options import AsJson, Plot
 from .output import note, progress, write_json
@@ -107,6 +108,9 @@ def bench(
     if not cuts:
         raise typer.BadParameter("names no number of results", param_hint="--top-k")
     draw = _drawing() if plot is not None else None
+    for folder, option in ((plot, "--plot"), (vectors, "--vectors"), (store, "--store")):
+        if folder is not None:
+            made(folder, option)
     earlier = from_json(baseline) if baseline is not None else None
     part = _load(data, path).part(split.value).distracted(distractors)
     second = resolve_reranker(reranker)
@@ -196,7 +200,7 @@ def _measure(
 @contextmanager
 def _place(store: Path | None) -> Iterator[Path]:
     if store is not None:
-        if store.exists() and any(store.iterdir()):
+        if any(store.iterdir()):
             raise typer.BadParameter("is not empty: a run needs a new folder", param_hint="--store")
         yield store
     else:
