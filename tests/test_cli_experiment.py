@@ -112,6 +112,61 @@ def test_a_language_model_answers_and_a_judge_is_measured(sh: Shell, mine: Path)
     assert document["answers"]["judge"]["labelled"]["accepted"] == 20
 
 
+def test_models_that_do_not_answer_are_noticed_before_anything_is_measured(
+    sh: Shell, mine: Path, tmp_path: Path
+) -> None:
+    """Whether it is the one that answers or the one that judges: the hours of an experiment are not spent for them."""
+
+    def refusing(name: str) -> Answer | None:
+        return Answer({"error": {"message": "no such model"}}, status=404) if name == "gone" else None
+
+    with ScriptedServer(lambda asked: refusing(asked.body["model"]) or server(asked)) as models:
+        for asked in (
+            ("--llm", "gone"),
+            ("--llm", "parrot", "--judge", "gone"),
+            ("--llm", "gone", "--judge", "parrot"),
+        ):
+            named = [f"openai:{word}@{models.url}" if not word.startswith("--") else word for word in asked]
+            ran = sh("experiment", str(mine), *BUDGET, "--work", str(tmp_path / "work"), *named)
+            assert ran.code == 1
+            assert "no such model" in ran.err
+            assert ran.out == ""
+            assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_what_was_measured_is_told_where_a_model_fails_later(sh: Shell, mine: Path, tmp_path: Path) -> None:
+    """A model that breaks among the answers takes no table, no JSON and no picture along, and the exit code says so."""
+    pytest.importorskip("matplotlib")
+
+    def broken(asked: Asked) -> Answer:
+        answering = "response_format" not in asked.body
+        return Answer({"error": {"message": "out of credit"}}, status=402) if answering else server(asked)
+
+    with ScriptedServer(broken) as models:
+        command = ("experiment", str(mine), *BUDGET, "--llm", f"openai:parrot@{models.url}")
+        ran = sh(*command, "--plot", str(tmp_path / "pictures"))
+        document = sh(*command, "--json")
+
+    assert ran.code == document.code == 1
+    assert "out of credit" in ran.err
+    assert "tokens of history" in ran.out
+    assert len(list((tmp_path / "pictures").iterdir())) == 3
+    assert len(document.json["variants"]) == 13
+    assert "answers" not in document.json
+
+
+def test_the_first_table_fits_a_narrow_terminal(sh: Shell, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 80 columns no name and no figure of it is folded."""
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = sh("experiment", str(mine), "--budget", "2000,4000")
+
+    first = ran.out.split("evidence by type")[0].splitlines()
+    assert sum(line.lstrip().startswith(("full", "RAG", "rolling", "hierarchical", "tiered")) for line in first) == 5
+    figures = [line.split() for line in first if line.startswith("  ") and line.strip()]
+    assert len(figures) == 11
+    assert all("–" in words[-5] and words[-3].endswith("%") for words in figures)
+
+
 def test_what_cannot_be_asked_is_refused(sh: Shell, mine: Path, tmp_path: Path) -> None:
     """A judge without a model, a model without answers, budgets that are none, and files that are not there."""
     bare = tmp_path / "bare.jsonl"
@@ -122,6 +177,10 @@ def test_what_cannot_be_asked_is_refused(sh: Shell, mine: Path, tmp_path: Path) 
     assert sh("experiment", str(mine), "--budget", "many").code == 2
     assert sh("experiment", str(mine), "--budget", ",").code == 2
     assert sh("experiment", str(tmp_path / "none.jsonl")).code == 1
+    for option in ("--work", "--plot"):
+        refused = sh("experiment", str(mine), option, str(mine))
+        assert refused.code == 2
+        assert "cannot be a folder" in refused.err
 
 
 def test_an_interrupted_experiment_says_how_it_goes_on(mine: Path, tmp_path: Path) -> None:

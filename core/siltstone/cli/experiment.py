@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .folders import made
 from .long_work import working
 from .numbers import numbers
 from .options import AsJson, Embedding, Plot
@@ -58,12 +59,13 @@ def experiment(
     Each writes every conversation (a user each), is closed, opened again, and asked every question at every budget. Of
     several chunk sizes, summary sizes and ways the best is shown, chosen on these very questions; --json has all.
     Evidence is looked for in the text that would be injected. Your own JSON Lines are those of siltstone bench custom;
-    a question may have an "answer" for --llm.
+    a question may have an "answer" for --llm, whose models are tried out before anything is measured.
 
     \b
     siltstone experiment mine.jsonl --plot figures
     siltstone experiment locomo10.json --work run --limit 100 --llm ollama:qwen3:8b
     """
+    from ..errors import SiltstoneError
     from ..evaluate.experiment import answers, report
     from ..evaluate.experiment.run import limited, run
     from ..evaluate.experiment.trial import Plan
@@ -79,6 +81,7 @@ def experiment(
     if judge is not None and llm is None:
         raise typer.BadParameter("judges the answers of --llm, and none is given", param_hint="--judge")
     draw = _drawing() if plot is not None else None
+    pictures = None if plot is None else made(plot, "--plot")
     chosen = settings()
     guard = Guard(chosen.sensitive, chosen.on_sensitive)
 
@@ -87,30 +90,45 @@ def experiment(
 
     model = None if llm is None else chat_model(llm)
     judging = model if judge is None else chat_model(judge)
-    made, counter = guard.embedder(resolve_embedder(embedder)), resolve_counter(None)
+    embedding, counter = guard.embedder(resolve_embedder(embedder)), resolve_counter(None)
     benchmark = limited(load(data), limit)
     if model is not None and not answers.has_answers(benchmark):
         raise typer.BadParameter(f"needs questions with an answer, and {data} has none", param_hint="--llm")
+    given: answers.Answers | None = None
+    failed: SiltstoneError | None = None
     with _place(work) as folder:
+        error = None if model is None or judging is None else answers.tried_out(model, judging)
         with working("experiment") as move:
             plan = Plan(tuple(budgets), window)
-            tried = run(benchmark, folder, plan, embedder=made, counter=counter, move=move)
-        given = None
-        if model is not None and judging is not None:
+            tried = run(benchmark, folder, plan, embedder=embedding, counter=counter, move=move)
+        if not as_json:
+            show_experiment(tried)
+        if model is not None and judging is not None and error is not None:
             with working("answers") as move:
-                given = answers.answered(
-                    tried, benchmark, folder, model=model, judging=judging, embedder=made, counter=counter, move=move
-                )
-    if draw is not None and plot is not None:
-        for picture in draw(tried, plot):
-            note(f"drew {picture}")
+                try:
+                    given = answers.answered(
+                        tried,
+                        benchmark,
+                        folder,
+                        model=model,
+                        judging=judging,
+                        error=error,
+                        embedder=embedding,
+                        counter=counter,
+                        move=move,
+                    )
+                except SiltstoneError as exc:  # what was measured without it is told all the same
+                    failed = exc
     if as_json:
         document: dict[str, Any] = report.to_json(tried)
         write_json(document if given is None else {**document, "answers": answers.to_json(given)})
-        return
-    show_experiment(tried)
-    if given is not None:
+    elif given is not None:
         show_answers(given)
+    if draw is not None and pictures is not None:
+        for picture in draw(tried, pictures):
+            note(f"drew {picture}")
+    if failed is not None:
+        raise failed
 
 
 def _drawing() -> Callable[[Experiment, Path], list[Path]]:
@@ -123,8 +141,7 @@ def _drawing() -> Callable[[Experiment, Path], list[Path]]:
 @contextmanager
 def _place(work: Path | None) -> Iterator[Path]:
     if work is not None:
-        work.mkdir(parents=True, exist_ok=True)
-        yield work
+        yield made(work, "--work")
     else:
         with tempfile.TemporaryDirectory(prefix="siltstone-experiment-") as folder:
             yield Path(folder)

@@ -33,7 +33,7 @@ def show_experiment(experiment: Experiment) -> None:
         "on these very questions is shown (--json has all): that flatters those with several. Seconds are those of "
         "each one alone: a text is embedded once per run, and charged to everyone who asks for it. Summaries are made "
         "by the extractive compressor; with a language model each would be a request. Intervals: 95%, bootstrap over "
-        "haystacks."
+        "haystacks, over questions where there is one haystack."
     )
 
 
@@ -60,31 +60,29 @@ def show_answers(answers: Answers) -> None:
 
 
 def _curve(experiment: Experiment) -> Table:
-    from ..evaluate.experiment.designs import SHORT
     from ..evaluate.experiment.report import curve
 
-    right = ("budget", "evidence", "tokens", "of all", "ms", "CPU ms")
+    right = ("budget", "tokens", "of all", "ms", "CPU ms")
     made = table(
-        ("architecture", "best variant", "budget", "evidence", "95%", "tokens", "of all", "ms", "CPU ms"),
+        ("architecture", "budget", "evidence, 95%", "tokens", "of all", "ms", "CPU ms"),
         title=f"{experiment.benchmark}: evidence in the context, {len(experiment.questions)} questions, "
         f"{experiment.embedder}",
         right=right,
     )
-    made.columns[1].no_wrap = True
-    before = ""
+    made.columns[0].no_wrap = True
+    family = ""
     for point in curve(experiment):
+        if point.family != family:
+            family = point.family
+            made.add_row(*_short([family]))
         made.add_row(
-            SHORT[point.family] if point.family != before else "",
-            point.variant,
+            f"  {point.variant}",
             str(point.budget),
-            f"{point.recall.mean:.3f}",
-            _bounds(point.recall),
+            f"{point.recall.mean:.3f} {_bounds(point.recall, digits=2)}",
             f"{point.tokens:.0f}",
             "" if point.of_tokens is None else f"{point.of_tokens:.1%}",
-            f"{point.ms:.1f}",
-            f"{point.cpu_ms:.1f}",
+            *(f"{ms:.1f}" if ms < 1000 else f"{ms:.0f}" for ms in (point.ms, point.cpu_ms)),
         )
-        before = point.family
     return made
 
 
@@ -147,8 +145,8 @@ def _short(families: Iterable[str]) -> list[str]:
     """Return names that stand above columns."""
     from ..evaluate.experiment.designs import SHORT
 
-    return [SHORT[family] for family in families]
+    return [SHORT.get(family, family) for family in families]
 
 
-def _bounds(figure: Interval) -> str:
-    return "–".join(f"{bound:.3f}".removeprefix("0") for bound in (figure.low, figure.high))
+def _bounds(figure: Interval, *, digits: int = 3) -> str:
+    return "–".join(f"{bound:.{digits}f}".removeprefix("0") for bound in (figure.low, figure.high))

@@ -84,6 +84,16 @@ def has_answers(benchmark: Benchmark) -> bool:
     return any(True for _ in _questions(benchmark))
 
 
+def tried_out(model: ChatModel, judging: ChatModel) -> JudgeError:
+    """Have the model answer once, and the judge all that people have judged; return how often it errs.
+
+    Raises what the models raise: before much is measured for them.
+    """
+    if model is not judging:
+        model.complete(request("Where does Ann live?", "Ann: I live in Lisbon."))
+    return measured(judging, labelled())
+
+
 def answered(
     experiment: Experiment,
     benchmark: Benchmark,
@@ -91,29 +101,31 @@ def answered(
     *,
     model: ChatModel,
     judging: ChatModel,
+    error: JudgeError,
     embedder: Embedder,
     counter: TokenCounter,
+    chosen: Sequence[Design] | None = None,
     move: Callable[[int, int], None] = lambda done, total: None,
 ) -> Answers:
     """Have the questions that have a reference answered out of each family's context, at its usual budget.
 
-    That is the window for full concatenation, else the middle budget, at which the family's best variant is taken. What
-    was answered is kept in ``folder``. Raises what the models raise; what was kept until then stays.
+    That is the window for full concatenation, else the middle budget, at which the family's best variant is taken.
+    ``error`` is what ``tried_out`` returned, ``chosen`` the designs of the experiment if they are not the usual ones.
+    What was answered is kept in ``folder``. Raises what the models raise; what was kept until then stays.
     """
     shared = SharedVectors(embedder, counter, folder)
-    chosen = list(_chosen(experiment))
+    best = list(_best(experiment, designs(experiment.plan.budgets) if chosen is None else chosen))
     questions = list(_questions(benchmark))
-    error = measured(judging, labelled())
     given: list[Answered] = []
     with _Kept(folder / "answers.jsonl", model, judging) as kept:
-        for design, budget in chosen:
+        for design, budget in best:
             with closing(design.open(store_of(folder, design), tools(shared, counter))) as memory:
                 for place, haystack, question, reference in questions:
                     text = memory.context(haystack.name, question, max_tokens=budget, now=haystack.asked_at)
                     said, right = kept.answer(question, reference, text)
                     value = f1(said, reference)
                     given.append(Answered(design.family, design.variant, budget, place, said, value, right))
-                    move(len(given), len(chosen) * len(questions))
+                    move(len(given), len(best) * len(questions))
     return Answers(model.name, judging.name, error, tuple(given))
 
 
@@ -170,8 +182,8 @@ def _questions(benchmark: Benchmark) -> Iterator[tuple[int, Haystack, str, str]]
             yield place, haystack, question.text, question.answer
 
 
-def _chosen(experiment: Experiment) -> Iterator[tuple[Design, int]]:
-    by_name = {design.name: design for design in designs(experiment.plan.budgets)}
+def _best(experiment: Experiment, chosen: Sequence[Design]) -> Iterator[tuple[Design, int]]:
+    by_name = {design.name: design for design in chosen}
     for family in experiment.families:
         budget = experiment.plan.usual(by_name[experiment.of(family)[0].name])
         yield by_name[best_at(experiment, family, budget).name], budget

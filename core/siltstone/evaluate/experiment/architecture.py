@@ -30,7 +30,8 @@ class Tools:
 class Architecture(ABC):
     """A memory of many users in one folder, opened anew by making another one over the same folder.
 
-    What ``add`` has returned from is on disk. Nothing of one user is in another one's context.
+    The folder need not be there yet. What ``add`` has returned from is on disk. Nothing of one user is in another one's
+    context. ``docs/experiment`` has an example.
     """
 
     def __init__(self, folder: Path, tools: Tools) -> None:

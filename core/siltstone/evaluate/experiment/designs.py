@@ -19,7 +19,6 @@ ROLLING: Final = "rolling summary"
 HIERARCHY: Final = "hierarchical summary"
 TIERED: Final = "tiered (siltstone)"
 SHORT: Final = {FULL: "full", RAG: "RAG", ROLLING: "rolling", HIERARCHY: "hierarchical", TIERED: "tiered"}
-FAMILIES: Final = tuple(SHORT)
 
 CHUNKS: Final = (0, 64, 128, 256, 512)
 """Tokens of a chunk; 0 is a turn each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ from .designs import FULL, HIERARCHY, RAG, ROLLING, TIERED
 from .report import costs, curve, growth
 from .run import Experiment
 
-COLOURS: Final = {FULL: "#7f7f7f", RAG: "#1f77b4", ROLLING: "#ff7f0e", HIERARCHY: "#9467bd", TIERED: "#d62728"}
+_COLOURS: Final = {FULL: "#7f7f7f", RAG: "#1f77b4", ROLLING: "#ff7f0e", HIERARCHY: "#9467bd", TIERED: "#d62728"}
+_OTHERS: Final = ("#2ca02c", "#8c564b", "#17becf", "#e377c2", "#bcbd22")
 _COSTS: Final = (
     ("embedder_calls", "embedder calls"),
     ("embedded_tokens", "tokens embedded"),
@@ -36,15 +38,20 @@ def plot(experiment: Experiment, folder: str | Path) -> list[Path]:
         ]
 
 
+def _colours(experiment: Experiment) -> dict[str, str]:
+    others = [family for family in experiment.families if family not in _COLOURS]
+    return {**_COLOURS, **dict(zip(others, cycle(_OTHERS), strict=False))}
+
+
 def _recall(experiment: Experiment, path: Path) -> Path:
     axes = new_axes("tokens injected per question", "evidence recall")
-    points = curve(experiment)
+    points, colours = curve(experiment), _colours(experiment)
     for family in experiment.families:
         shown = [point for point in points if point.family == family]
         tokens = [point.tokens for point in shown]
-        axes.plot(tokens, [one.recall.mean for one in shown], marker="o", color=COLOURS[family], label=family)
+        axes.plot(tokens, [one.recall.mean for one in shown], marker="o", color=colours[family], label=family)
         bounds = ([one.recall.low for one in shown], [one.recall.high for one in shown])
-        axes.fill_between(tokens, *bounds, color=COLOURS[family], alpha=0.12, linewidth=0)
+        axes.fill_between(tokens, *bounds, color=colours[family], alpha=0.12, linewidth=0)
     axes.set_xscale("log")
     _plain_numbers(axes, sorted({point.budget for point in points}))
     axes.set_ylim(0, 1.03)
@@ -52,20 +59,20 @@ def _recall(experiment: Experiment, path: Path) -> Path:
 
 
 def _growth(experiment: Experiment, path: Path) -> Path:
-    axes = new_axes("tokens of history", "tokens injected per question")
+    axes, colours = new_axes("tokens of history", "tokens injected per question"), _colours(experiment)
     for family, points in growth(experiment).items():
-        axes.plot(*zip(*points, strict=True), marker="o", color=COLOURS[family], label=family)
+        axes.plot(*zip(*points, strict=True), marker="o", color=colours[family], label=family)
     axes.set_ylim(0, None)
     return save(axes, path, where="upper left")
 
 
 def _cost(experiment: Experiment, path: Path) -> Path:
     figure_axes = new_axes("", "", parts=len(_COSTS))
-    shown = costs(experiment)
+    shown, colours = costs(experiment), _colours(experiment)
     names = [one.family for one in shown]
     for axes, (field, title) in zip(figure_axes, _COSTS, strict=True):
         values = [getattr(one, field) for one in shown]
-        bars = axes.barh(names, values, color=[COLOURS[name] for name in names])
+        bars = axes.barh(names, values, color=[colours[name] for name in names])
         axes.bar_label(bars, [f"{value:,.0f}" for value in values], padding=2, fontsize="small")
         axes.set(title=title, xlim=(0, max([*values, 1]) * 1.35), xticks=[])
         axes.title.set_fontsize("medium")

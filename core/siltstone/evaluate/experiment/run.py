@@ -13,7 +13,7 @@ from typing import Any, Final
 from ...protocols import Embedder, TokenCounter
 from ..cases import Benchmark
 from .architecture import Design
-from .designs import FAMILIES, designs
+from .designs import designs
 from .effort import Effort, SharedVectors, Took
 from .trial import Asked, Growth, Plan, Trial, evidence_of, run_trial, steps
 
@@ -44,7 +44,7 @@ class Experiment:
     @property
     def families(self) -> list[str]:
         """The families that were tried, in order."""
-        return [family for family in FAMILIES if self.of(family)]
+        return list(dict.fromkeys(trial.family for trial in self.trials))
 
 
 def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:

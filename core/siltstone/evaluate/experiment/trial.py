@@ -232,8 +232,8 @@ class _Trial:
                 count = self.counter.count(text)
                 if count > budget:
                     raise OverBudgetError(
-                        f"{self.design.name} returned {count} tokens where {budget} were allowed; nothing is measured "
-                        "by that: please report it"
+                        f"{self.design.name} returned {count} tokens where {budget} were allowed: a fault of this "
+                        "architecture, by which nothing is measured"
                     )
                 recall.append(self.evidence[haystack.name].share(question.gold, text))
                 tokens.append(count)
