@@ -32,6 +32,7 @@ from statistics import median
 from types import FrameType
 from typing import Any
 
+from machine import machine
 from year.life import ASKED, START, THINGS, Life, talk
 
 import siltstone
@@ -211,7 +212,9 @@ def main() -> None:
     found = {name: joined(ones) for name, ones in measured.items()}
     show(found, chosen.deep)
     if chosen.json:
-        chosen.json.write_text(json.dumps({"turns": chosen.turns, **found}, indent=1) + "\n", encoding="utf-8")
+        chosen.json.write_text(
+            json.dumps({"machine": machine(), "turns": chosen.turns, **found}, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ import argparse
 import gc
 import json
 import os
-import platform
 import random
 import subprocess
 import sys
@@ -35,14 +34,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import machine
 from year.life import DAYS, Life, talk
 
-from siltstone import Settings, TieredMemory, __version__
+from siltstone import Settings, TieredMemory
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.upkeep import compact
 
@@ -374,14 +373,7 @@ def main() -> None:
             "users": chosen.users,
             "capacity": chosen.capacity,
             "speed": SPEED,
-            "machine": {
-                "cores": os.cpu_count(),
-                "python": platform.python_version(),
-                "numpy": version("numpy"),
-                "faiss-cpu": version("faiss-cpu"),
-                "siltstone": __version__,
-                "date": datetime.now(timezone.utc).date().isoformat(),
-            },
+            "machine": machine(),
             "trends": {name: vars(one) for name, one in found.items()},
             "samples": samples,
         }

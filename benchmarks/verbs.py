@@ -30,6 +30,7 @@ from statistics import median, quantiles
 from typing import Any
 
 import numpy as np
+from machine import machine
 from profiles import QUESTIONS
 from year.life import ASKED, START, THINGS, Life, talk
 
@@ -208,7 +209,8 @@ def main() -> None:
             name: {step: {"median": median(ms), "first quartile": quantiles(ms)[0]} for step, ms in one.items()}
             for name, one in found.items()
         }
-        how = {"embedder": chosen.embedder, "rounds": chosen.rounds, "calls a round": EACH, "unit": "ms of CPU a call"}
+        how = {"machine": machine(), "embedder": chosen.embedder, "rounds": chosen.rounds, "calls a round": EACH}
+        how["unit"] = "ms of CPU a call"
         chosen.json.write_text(json.dumps(how | told, indent=1) + "\n", encoding="utf-8")
 
 

@@ -76,6 +76,8 @@ def test_an_experiment_in_json_goes_on_where_it_was(sh: Shell, mine: Path, tmp_p
     assert first.code == 0, first.err
     assert first.out == second.out
     assert first.json["questions"] == 2
+    assert {"siltstone", "python", "numpy", "faiss-cpu", "cores"} <= first.json["versions"].keys()
+    assert first.json["engine"] in {"onnx", "c"}
     assert {one["family"] for one in first.json["variants"]} == {one["family"] for one in first.json["curve"]}
     assert len(first.json["variants"]) == 13
 

@@ -38,7 +38,7 @@ def show_experiment(experiment: Experiment) -> None:
 
 
 def show_answers(answers: Answers) -> None:
-    """Print how good the answers are, the judge's prompts, and how often it errs on what people have judged."""
+    """Print how good the answers are, the judge's prompts, and how often it errs on answers whose verdict is known."""
     from ..evaluate.experiment import answers as answering
     from ..evaluate.experiment import judge
 
@@ -53,7 +53,7 @@ def show_answers(answers: Answers) -> None:
     show_table(made)
     error = answers.error
     print(
-        f"The judge errs on {error.rate:.1%} of {error.right + error.wrong} answers that people have judged: it "
+        f"The judge errs on {error.rate:.1%} of {error.right + error.wrong} answers whose verdict is known: it "
         f"refuses {error.refused} of {error.right} right ones, accepts {error.accepted} of {error.wrong} wrong "
         f"ones, and gives no verdict on {error.unreadable}. It is told:\n\n{judge.ENGLISH}\n\n{judge.CHINESE}"
     )
@@ -66,7 +66,7 @@ def _curve(experiment: Experiment) -> Table:
     made = table(
         ("architecture", "budget", "evidence, 95%", "tokens", "of all", "ms", "CPU ms"),
         title=f"{experiment.benchmark}: evidence in the context, {len(experiment.questions)} questions, "
-        f"{experiment.embedder}",
+        f"{experiment.embedder} ({experiment.engine})",
         right=right,
     )
     made.columns[0].no_wrap = True

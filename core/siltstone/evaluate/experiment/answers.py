@@ -85,7 +85,7 @@ def has_answers(benchmark: Benchmark) -> bool:
 
 
 def tried_out(model: ChatModel, judging: ChatModel) -> JudgeError:
-    """Have the model answer once, and the judge all that people have judged; return how often it errs.
+    """Have the model answer once, and the judge all whose verdict is known; return how often it errs.
 
     Raises what the models raise: before much is measured for them.
     """

@@ -1,4 +1,4 @@
-"""A language model that judges answers, and how often it errs: measured on answers that people have judged."""
+"""A language model that judges answers, and how often it errs: measured on answers whose verdict is known."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _YES: Final = ("true", "yes", "right", "正确", "是")
 
 @dataclass(frozen=True)
 class Labelled:
-    """An answer that a person has judged."""
+    """An answer with its verdict, written for this."""
 
     question: str
     reference: str

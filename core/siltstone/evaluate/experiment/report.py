@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -157,12 +160,21 @@ def to_json(experiment: Experiment) -> dict[str, Any]:
         "benchmark": experiment.benchmark,
         "how": experiment.how,
         "embedder": experiment.embedder,
+        "engine": experiment.engine,
         "token_counter": experiment.counter,
         "budgets": list(plan.budgets),
         "window": plan.window,
         "questions": len(experiment.questions),
         "haystacks": len({haystack for haystack, _ in experiment.questions}),
-        "versions": {"siltstone": __version__, "python": platform.python_version(), "machine": platform.machine()},
+        "date": date.today().isoformat(),
+        "versions": {
+            "siltstone": __version__,
+            "python": platform.python_version(),
+            "numpy": version("numpy"),
+            "faiss-cpu": version("faiss-cpu"),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+        },
         "curve": [asdict(point) for point in curve(experiment)],
         "tiered_above_rag": {str(budget): asdict(one) for budget, one in ahead(experiment).items()},
         "categories": {

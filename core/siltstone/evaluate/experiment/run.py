@@ -25,13 +25,14 @@ FORMAT: Final = 1
 class Experiment:
     """What was asked of which architectures, and how it went.
 
+    ``embedder``    the model's name; ``engine`` what runs it, ``default`` where it does not say
     ``questions``   the haystack and the category of each, in order
-    ``history``     tokens of each haystack's whole history, its turns counted one by one
     """
 
     benchmark: str
     how: str
     embedder: str
+    engine: str
     counter: str
     plan: Plan
     questions: tuple[tuple[str, str], ...]
@@ -113,6 +114,7 @@ def run(
         benchmark=benchmark.name,
         how=benchmark.how,
         embedder=shared.name,
+        engine=shared.engine,
         counter=repr(counter),
         plan=plan,
         questions=tuple((one.name, question.category) for one in benchmark.haystacks for question in one.questions),
