@@ -75,14 +75,16 @@ def without_echo(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _following(after: str, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return new messages with ids that come from what they follow and what they say, all of one length.
+    """Return new messages with ids that come from the message that each follows and what it says, all of one length.
 
-    Two who find the same to be new at once, in threads or processes, store it once.
+    Two who find the same to be new at once, in threads or processes, store it once, also where one of them finds a part
+    of it stored already.
     """
-    return tuple(
-        dataclasses.replace(message, id=hashlib.sha256(f"{after}>{n}:{key}".encode()).hexdigest()[:20])
-        for n, (message, key) in enumerate(zip(messages, _keys(messages), strict=True))
-    )
+    following = []
+    for message, key in zip(messages, _keys(messages), strict=True):
+        after = hashlib.sha256(f"{after}>{key}".encode()).hexdigest()[:20]
+        following.append(dataclasses.replace(message, id=after))
+    return tuple(following)
 
 
 def _said_more_often(new: Sequence[str], old: Sequence[str]) -> list[int]:

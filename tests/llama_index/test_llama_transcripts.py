@@ -17,6 +17,7 @@ pytest.importorskip("llama_index.core")
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 
 from llama_index_siltstone import SiltstoneMemory
+from llama_index_siltstone.messages import to_message
 from llama_index_siltstone.transcript import plan_set, unseen
 from siltstone import Message, TieredMemory
 from siltstone.testing import HashEmbedder, WordCounter
@@ -194,6 +195,15 @@ def test_transcript_set_by_several_threads_at_once_is_stored_once(tiered: Tiered
     assert sorted(stored(tiered)) == ["a", "b", "c", "d", "e", "f"]
     shared.set(transcript)
     assert contents(shared) == ["a", "b", "c", "d", "e", "f"]
+
+
+def test_what_is_new_has_the_same_ids_however_much_is_stored() -> None:
+    """Whoever finds nothing stored, and whoever finds the beginning, give the rest of a transcript the same ids."""
+    transcript = [to_message(message) for message in chat("a", "b", "b", "b", "c")]
+    whole = plan_set([], transcript).additions
+    assert len({message.id for message in whole}) == len(transcript)
+    for known in range(len(transcript)):
+        assert plan_set(whole[:known], transcript).additions == whole[known:]
 
 
 @pytest.mark.parametrize("at", range(4))
