@@ -11,12 +11,14 @@ from typing import Any
 import hypothesis
 import pytest
 
+from memory_places import PLACE, place, replicated
 from postgres_cluster import pair
 from postgres_server import own_server, postgres
 from redis_server import own_redis, redis_url, shared_redis
 from shell import Shell
+from vector_stores import ENGINES
 
-__all__ = ["own_redis", "own_server", "pair", "postgres", "redis_url", "shared_redis"]
+__all__ = ["own_redis", "own_server", "pair", "place", "postgres", "redis_url", "replicated", "shared_redis"]
 
 for _name, _examples in (("siltstone", 100), ("ci", 100), ("nightly", 1_000)):
     hypothesis.settings.register_profile(
@@ -71,6 +73,20 @@ def pytest_make_collect_report(
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
     return report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where ``SILTSTONE_PLACE`` is set, leave out what is the same wherever memories lie, and what cannot lie there."""
+    if PLACE != "folder":
+        left_out = {item for item in items if not _goes_to(PLACE, item)}
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _goes_to(place: str, item: pytest.Item) -> bool:
+    kinds = {place, "vectors"} if place in ENGINES else {place}
+    barred = any(kinds & set(mark.args) for mark in item.iter_markers("elsewhere_than"))
+    return "place" in getattr(item, "fixturenames", ()) and not barred
 
 
 @pytest.fixture

@@ -30,9 +30,10 @@ from vector_stores import VECTOR_STORES, over_vector_store, takes_any_width
 
 KINDS_OF_STORES = (
     "ram", "folder", "folder-os", "folder-encrypted", "sqlite", "sqlite-encrypted", "postgres", "postgres-encrypted",
-    "sqlite-large", "postgres-large",
+    "sqlite-large", "postgres-large", "postgres-replica",
 )  # fmt: skip
-"""With ``large``, every user is one of more records than are kept in memory."""
+"""With ``large``, every user is one of more records than are kept in memory; with ``replica``, a standby that has each
+commit when it returns answers what is searched."""
 
 
 @pytest.fixture(params=[*KINDS_OF_STORES, *VECTOR_STORES])
@@ -53,6 +54,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         made = SqlStore(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"), small=small)
     elif request.param == "sqlite-encrypted":
         made = encrypted(SqliteDatabase(tmp_path / "store.db", "sqlite:///store.db"), tmp_path / "keys")
+    elif request.param == "postgres-replica":
+        primary, standby = request.getfixturevalue("replicated")
+        emptied(primary.url)
+        made = postgres_store(primary.url, small=0, replica=standby.url)
     elif request.param.startswith("postgres"):
         url = request.getfixturevalue("postgres")
         emptied(url)
@@ -66,11 +71,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def postgres_store(url: str, keys: Path | None = None, *, small: int = MOST) -> Store:
+def postgres_store(url: str, keys: Path | None = None, *, small: int = MOST, replica: str | None = None) -> Store:
     """Open a store on a server, an encrypted one if there is a folder for its keys."""
     from siltstone.stores.sql.postgres import PostgresDatabase
 
-    database = PostgresDatabase(url)
+    database = PostgresDatabase(url, replica=replica)
     return SqlStore(database, small=small) if keys is None else encrypted(database, keys)
 
 

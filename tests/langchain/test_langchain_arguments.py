@@ -69,6 +69,7 @@ def test_what_cannot_be_recalled_is_refused(tiered: TieredMemory, options: dict[
         SiltstoneMemoryMiddleware(tiered, **options)
 
 
+@pytest.mark.elsewhere_than("memory", "vectors")
 def test_a_memory_opened_for_reading_only_recalls(read_only: TieredMemory) -> None:
     """What stores the conversation refuses it and says what to do; what only recalls takes it."""
     for view in (read_only, read_only.for_user("bob")):

@@ -249,6 +249,7 @@ def test_async_methods_do_what_the_others_do(tiered: TieredMemory) -> None:
     assert "Miez" in tiered.context("What is my cat called?", max_tokens=300).text
 
 
+@pytest.mark.elsewhere_than("memory", "postgres", "replica", "simple")
 def test_files_hold_the_words_as_they_were_written(tiered: TieredMemory, tmp_path: Path) -> None:
     """Chinese stays Chinese on disk, in texts and in what tools were called with: no escapes to grow it or hide it."""
     history(tiered).add_messages([HumanMessage("天气如何？"), calling("weather", city="石家庄")])

@@ -31,7 +31,7 @@ DOCS = ("docs", "alice")
 
 
 class TestSiltstoneStore(LangGraphStoreSuite):
-    """Over a folder on disk."""
+    """Over a store on disk, or elsewhere."""
 
     @pytest.fixture
     def clock(self) -> FrozenClock:
@@ -39,11 +39,9 @@ class TestSiltstoneStore(LangGraphStoreSuite):
         return FrozenClock()
 
     @pytest.fixture
-    def store(self, tmp_path: Path, clock: FrozenClock) -> Iterator[BaseStore]:
+    def store(self, place: dict[str, Any], clock: FrozenClock) -> Iterator[BaseStore]:
         """An empty store."""
-        with TieredMemory.open(
-            tmp_path / "memory", embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock
-        ) as memory:
+        with TieredMemory.open(**place, embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock) as memory:
             yield SiltstoneStore(memory, clock=clock)
 
 

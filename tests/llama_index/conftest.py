@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from siltstone import BackendUnavailableError, TieredMemory
+from memory_places import FACT, FlakyMemory
+from siltstone import TieredMemory
 from siltstone.testing import HashEmbedder, WordCounter
-
-FACT = "I'm Alice, a front-end engineer in Shenzhen."
 
 
 @pytest.fixture(autouse=True)
@@ -25,17 +24,6 @@ def event_loop_of_this_test() -> Iterator[None]:
     loop.close()
 
 
-class FlakyMemory(TieredMemory):
-    """A memory whose store does not answer while ``failing``, as one whose disk or server is gone."""
-
-    failing = False
-
-    def _open_engine(self) -> Any:
-        if self.failing:
-            raise BackendUnavailableError("the store does not answer, as this test asked for")
-        return super()._open_engine()
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Where the store of a test is."""
@@ -43,9 +31,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tiered(folder: Path) -> Iterator[TieredMemory]:
+def tiered(place: dict[str, Any]) -> Iterator[TieredMemory]:
     """Alice's memory, in which she introduced herself on Monday."""
-    with FlakyMemory.open(folder, user_id="alice", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
+    with FlakyMemory.open(**place, user_id="alice", embedder=HashEmbedder(), token_counter=WordCounter()) as memory:
         memory.add([("user", FACT), ("assistant", "Nice to meet you, Alice!")], session_id="monday")
         yield memory
 

@@ -57,6 +57,7 @@ def saved_and_restored(context: Context, agent: FunctionAgent) -> Context:
     return Context.from_dict(agent, json.loads(saved), serializer=JsonSerializer())
 
 
+@pytest.mark.elsewhere_than("memory", "vectors")
 def test_restored_context_goes_on_with_the_same_conversation(tiered: TieredMemory) -> None:
     """After a way through JSON the agent still has its turns, and recalls what was said on another day."""
     script = Script("Noted.")
@@ -69,7 +70,9 @@ def test_restored_context_goes_on_with_the_same_conversation(tiered: TieredMemor
         context = saved_and_restored(context, agent)
         await agent.run("Where do I work?", ctx=context)
         restored: SiltstoneMemory = await context.store.get("memory")
-        return restored.get_all()
+        said = restored.get_all()
+        restored.memory.close()
+        return said
 
     assert [m.content for m in asyncio.run(talk())] == [
         "My cat is called Miez.",
@@ -100,6 +103,7 @@ def test_saved_memory_is_plain_json_and_holds_no_key(folder: Path) -> None:
     memory.memory.close()
 
 
+@pytest.mark.elsewhere_than("memory", "vectors")
 @pytest.mark.parametrize(
     "copied",
     [copy.deepcopy, copy.copy, lambda m: m.model_copy(deep=True), lambda m: pickle.loads(pickle.dumps(m))],
@@ -113,6 +117,8 @@ def test_copies_speak_for_the_same_conversation(tiered: TieredMemory, copied: An
     twin.put(ChatMessage("Lovely!", role="assistant"))
     assert [m.content for m in memory.get_all()] == ["My cat is called Miez.", "Lovely!"]
     assert memory.get_all() == twin.get_all()
+    if twin.memory is not tiered:
+        twin.memory.close()
 
 
 def test_memory_without_a_folder_says_that_it_cannot_be_restored() -> None:
@@ -321,6 +327,7 @@ def test_context_saved_to_a_file_goes_on_in_another_process(tmp_path: Path) -> N
     assert "I am a front-end engineer in Shenzhen." in outputs[1]
 
 
+@pytest.mark.elsewhere_than("memory", "vectors")
 def test_a_pickled_memory_goes_on_in_another_process(tiered: TieredMemory, tmp_path: Path) -> None:
     """What a worker process is handed opens the same store, with its turns, limits and what waits to be stored."""
     memory = HashedMemory.from_defaults(tiered, session_id="tuesday", token_limit=500, insert="system")
