@@ -41,7 +41,11 @@ def test_a_database_lists_its_users(sh: Shell, tmp_path: Path) -> None:
 
     listed = sh("stats", "--users", "--json", "--store", store).json["users"]
     assert {user["user_id"]: user["messages"] for user in listed} == {"alice": 1, "张三": 1}
-    assert "张三" in sh("stats", "--users", "--store", store).out
+    shown = sh("stats", "--users", "--store", store).out
+    assert "张三" in shown
+    size = sh("stats", "--user", "alice", "--json", "--store", store).json["bytes"]
+    assert f"{(size['documents'] + size['vectors']) / 1000:.1f}" in shown  # hers, not the whole file's
+    assert size["whole store"] > 50_000
 
 
 def test_a_user_whose_folder_does_not_tell_is_missed_aloud(peopled: Shell, caplog: pytest.LogCaptureFixture) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from postgres_server import emptied
 from scripted_server import Answer, Asked, ScriptedServer
 from shell import Shell
 from siltstone import ModelError, Settings, StoreLockedError, TieredMemory
@@ -538,3 +539,25 @@ def test_an_embedder_that_is_none_is_told(sh: Shell) -> None:
 
     assert check["state"] == "wrong"
     assert "'nonsense'" in check["what"]
+
+
+def test_a_role_that_passes_the_wall_between_users(sh: Shell, postgres: str) -> None:
+    """Of a superuser it is said that row-level security does not hold, and of a role of its own that it does."""
+    import psycopg
+
+    emptied(postgres)
+    sh("add", "I live in Lisbon.", "--store", postgres)
+    command = ("doctor", "--quick", "--json", "--store")
+    told = seen(sh, *command, postgres, name="walls")
+    assert told["state"] == "hint"
+    assert "CREATE ROLE app LOGIN" in told["fix"]
+    assert "whole store" in seen(sh, *command, postgres, name="growth")["what"]
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS walled")
+        connection.execute("CREATE ROLE walled LOGIN")
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO walled")
+        try:
+            assert seen(sh, *command, postgres.replace("postgres:@", "walled@"), name="walls")["state"] == "ok"
+        finally:
+            connection.execute("DROP OWNED BY walled")
+            connection.execute("DROP ROLE walled")

@@ -76,7 +76,7 @@ def migrate(
         else f"{report.target} {told.get(report.target_was, 'is the same now:')}"
     )
     print(
-        f"{count(report.users, 'user')}, {count(report.messages, 'message')}, {report.records} memories, "
+        f"{count(report.users, 'user')}, {count(report.messages, 'message')}, {count(report.records, 'record')}, "
         f"{count(report.versions, 'version')} of them and of {count(report.jobs, 'job')}, "
         f"{count(report.vectors, 'vector')}; {report.refused} refused as forgotten, "
         f"{count(report.audit, 'line')} of the audit; checksum {report.checksum}"

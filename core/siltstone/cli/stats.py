@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from ..records import WHOLE
 from ..wire import plain
 from .options import DEFAULT_STORE, AsJson, Embedding, StoreAt, User, opened
 from .output import note, show_table, size, table, write_json
@@ -76,9 +77,11 @@ def _show(found: Stats, parts: Mapping[str, int]) -> None:
         elif value not in (None, []):
             made.add_row(_words(name), _text(value))
     show_table(made)
+    own = {part: bytes for part, bytes in found.bytes.items() if part != WHOLE}
+    whole = parts or {part: bytes for part, bytes in found.bytes.items() if part == WHOLE}
     for title, column, figures in (
-        ("on disk", "of this user", found.bytes),
-        ("on disk", "of all users", parts),
+        ("on disk", "of this user", own),
+        ("on disk", "of all users", whole),
         ("in memory", "of this process", found.memory),
     ):
         if any(figures.values()):

@@ -13,6 +13,7 @@ from ..memory import TieredMemory
 from ..models.checked import CheckedEmbedder
 from ..models.resolve import resolve_embedder
 from ..opening import Key, is_folder, is_service
+from ..records import WHOLE
 from ..settings import Settings, checked_settings
 from . import installation, machine, models, store
 from .check import Check, ok, wrong
@@ -61,6 +62,7 @@ def examine(
                 create=False,
             ) as memory:
                 yield ok("store", f"{memory.location} opens")
+                yield from store.walls(location)
                 yield from _of_store(memory)
                 pending = memory.stats().pending_vectors
                 scripts = tuple(store.scripts(memory))
@@ -92,7 +94,8 @@ def _of_store(memory: TieredMemory) -> Iterator[Check]:
     if not told:
         yield ok("queue", "no text waits to be embedded, nothing has failed")
     yield from store.duplicates(memory)
-    yield from store.growth(memory.stats(), parts)
+    found = memory.stats()
+    yield from store.growth(found, parts or {WHOLE: found.bytes.get(WHOLE, 0)})
 
 
 def _of_models(

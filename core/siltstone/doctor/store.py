@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from ..errors import (
     StoreLockedError,
     StoreVersionError,
 )
+from ..opening import is_postgresql, keys_apart
 from ..records import Stats
 from ..stores.files import storefile
 from ..stores.files.layout import user_folders
@@ -109,6 +111,23 @@ def locks(root: str) -> Iterator[Check]:
         + (f", and {len(held) - 1} more locks are held" if len(held) > 1 else ""),
         "wait if it imports or restores; a writer that waits longer than lock_timeout is refused: "
         f"SILTSTONE_LOCK_TIMEOUT=60, or end the process: kill {holder}",
+    )
+
+
+def walls(location: str) -> Iterator[Check]:
+    """Yield whether a server keeps users apart for the role that asks, too."""
+    if not is_postgresql(location):
+        return
+    from ..stores.sql.postgres import PostgresDatabase
+
+    with closing(PostgresDatabase(keys_apart(location)[0], read_only=True, create=False)) as database:
+        if database.is_walled():
+            yield ok("walls", "row-level security holds for the role")
+            return
+    yield hint(
+        "walls",
+        "the role is a superuser, or has BYPASSRLS: row-level security, the second wall between users, lets it through",
+        "CREATE ROLE app LOGIN; CREATE DATABASE memory OWNER app; then siltstone migrate into that, and connect as app",
     )
 
 

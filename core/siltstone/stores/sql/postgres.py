@@ -113,6 +113,11 @@ class PostgresDatabase:
 
         return self._persist(once)
 
+    def is_walled(self) -> bool:
+        """Return whether row-level security holds for the role: superusers, and who has BYPASSRLS, pass it."""
+        passes = "SELECT 1 FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)"
+        return not self.glance(lambda t: t.rows(passes))
+
     @property
     def has_replica(self) -> bool:
         """Whether there is a standby for searches."""
