@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from items import said
@@ -69,6 +72,19 @@ def test_what_an_opening_is_refused_is_said_at_once(guarded: Server) -> None:
     store = opened(address(guarded))
     store.commit("u", [said("a", "one")])
     store.close()
+
+
+def test_a_database_made_as_the_readme_says_is_all_that_is_needed(own_server: Server) -> None:
+    """Its statements make a role, which is no superuser, and a database, in which a store opens."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sql\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+    server_wide, _, within = block.partition("-- in the database memory:")
+    told(own_server, *filter(str.strip, server_wide.split(";")))
+    in_memory(own_server, within)
+    store = opened(address(own_server, "app"))
+    store.commit("u", [said("a", "one")])
+    store.close()
+    assert asked(own_server, "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = 'app'") is False
 
 
 def test_what_is_refused_later_is_an_error_that_passes(guarded: Server) -> None:
