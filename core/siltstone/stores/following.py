@@ -30,7 +30,7 @@ from .reading import AsBefore
 from .rules import Rules
 from .table import snapshot
 from .table.plan import Refusals
-from .table.rows import ALIVE, Item, row_of
+from .table.rows import ALIVE, Item, row_of, text_and_time
 from .table.table import Table
 
 _AT_ONCE: Final = 4_096
@@ -208,8 +208,7 @@ class Following(ABC):
         _, last = np.unique(places[there] >> 32, return_index=True)
         for row in there[last].tolist():
             stored = self.table.item(row)
-            cells = {} if stored is None else row_of(stored).cells
-            if any(cells.get(name) != rows[name][row] for name in ("text_hash", "said_at")):
+            if stored is None or text_and_time(stored) != (rows["text_hash"][row], rows["said_at"][row]):
                 return False
         return True
 

@@ -97,19 +97,20 @@ def row_of(stored: Stored) -> Row:
     message, record = stored.message, stored.record
     found = record is not None and record.kind not in HIDDEN_KINDS
     words = terms(lexical_key(record)) if record is not None and found else []
+    hashed, said_at = text_and_time(stored)
     cells: dict[str, Any] = {
         "died": ALIVE,
         "version": stored.version,
         "flags": (RECORD if found else 0) | (MESSAGE if message is not None else 0),
         "kind": -1,
         "role": -1,
-        "said_at": UNKNOWN,
+        "said_at": said_at,
         "occurred_at": UNKNOWN,
         "valid_until": UNKNOWN,
         "expires_at": NEVER,
         "importance": np.nan,
         "traits": 0,
-        "text_hash": 0,
+        "text_hash": hashed,
         "lengths": len(words),
         "previous": -1,
         "following": -1,
@@ -120,19 +121,25 @@ def row_of(stored: Stored) -> Row:
         session, speaker = record.session_id, record.speaker
         cells["kind"] = _KIND[record.kind]
         cells["role"] = _ROLE.get(record.role or "", -1)
-        cells["said_at"] = micros(record.created_at)
         cells["occurred_at"] = _instant(record.occurred_at, UNKNOWN)
         cells["valid_until"] = _instant(record.valid_until, UNKNOWN)
         cells["expires_at"] = _instant(None if record.pinned else record.expires_at, NEVER)
         cells["traits"] = traits(record.text)
-        cells["text_hash"] = text_hash(record.text)
         if record.importance is not None:
             cells["importance"] = record.importance
     if message is not None:
         session = message.session_id
         cells["role"] = _ROLE[message.role]
-        cells["said_at"] = _instant(message.created_at, cells["said_at"])
     return Row(cells, session, speaker, Counter(words) if record is None else _counts(words, record))
+
+
+def text_and_time(stored: Stored) -> tuple[int, int]:
+    """Return the cells ``text_hash`` and ``said_at`` of an item's row, without reading its words for them."""
+    message, record = stored.message, stored.record
+    said_at = UNKNOWN if record is None else micros(record.created_at)
+    if message is not None:
+        said_at = _instant(message.created_at, said_at)
+    return 0 if record is None else text_hash(record.text), said_at
 
 
 def _counts(words: list[str], record: Record) -> Counter[str]:
