@@ -69,7 +69,8 @@ class Sheet:
         return np.isin(self.units, list(self.wanted))
 
     def matrix(self, names: Sequence[str]) -> Array:
-        return np.stack([self.parts[name] for name in names], axis=1)
+        silent = np.zeros(len(self.units))
+        return np.stack([self.parts.get(name, silent) for name in names], axis=1)
 
     def fixed(self) -> Array:
         return sum(

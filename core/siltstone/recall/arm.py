@@ -35,22 +35,24 @@ class Arm:
         self.scores = scores
         self._eligible, self._sparse = eligible, sparse
         self.top: Ints = best_rows(scores, self._matches if best is None else best, DEPTH)
-        count = min(DEPTH, int(np.count_nonzero(eligible))) if sparse else len(self.top)
-        held = np.zeros(count)
-        held[: len(self.top)] = scores.take(self.top)
+        known = len(self.top)
+        count = min(DEPTH, int(np.count_nonzero(eligible))) if sparse else known
         self.best = self._least = self._mean = 0.0
         self._deviation = np.inf
-        if count:
-            self.best, self._least = max(0.0, float(held.max())), float(held.min())
+        if known:
+            held = scores.take(self.top).astype(np.float64)
+            held.sort()
+            self.best = max(0.0, float(held[-1]))
+            self._least = float(held[0]) if known == count else min(0.0, float(held[0]))
             self._mean = float(held.sum()) / count
             off = held - self._mean
-            deviation = sqrt(float((off * off).sum()) / count)
+            deviation = sqrt((float(np.dot(off, off)) + (count - known) * self._mean**2) / count)
             self._deviation = deviation if deviation >= 1e-9 else np.inf
 
     @cached
     def _matches(self) -> Ints:
         there = self.scores > 0 if self._sparse else ~np.isnan(self.scores)
-        return np.flatnonzero(there & self._eligible)
+        return (there & self._eligible).nonzero()[0]
 
     def pool(self, depth: int) -> Ints:
         """Return the best ``depth`` eligible rows that match, in no order; ``top`` where that is more."""
@@ -89,24 +91,22 @@ def session_z(arms: Sequence[Arm], sessions: Ints, sizes: Ints, rows: Ints, alon
     in ``top`` count as the least. A row without a session stands for itself: ``alone`` are the z-scores of ``rows``.
     """
     count = 1 + len(sizes)  # of each arm: the first place is for rows without a session
-    best = np.repeat([arm.least for arm in arms], count)
-    counted = np.minimum(np.tile(np.append(1, sizes), len(arms)), SESSION_TOP)
     codes = np.concatenate([sessions.take(arm.top) + (n * count + 1) for n, arm in enumerate(arms)])
     z = np.concatenate([arm.top_z for arm in arms])
     order = np.lexsort((-z, codes))
     codes, z = codes[order], z[order]
-    starts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    starts = np.append(0, starts) if len(codes) else starts
-    ends = np.append(starts[1:], len(codes))
-    codes = codes[starts]
-    floor, size = best[codes], counted[codes]
-    total = z[starts].astype(np.float64)
-    for place in range(1, SESSION_TOP):
-        there = starts + place
-        total += np.where(there < ends, z.take(there, mode="clip"), floor * (size > place))
-    best[codes] = total / size
-    own = sessions[rows]
-    return np.where(own >= 0, best.reshape(len(arms), count)[:, own + 1], alone)
+    first = np.ones(len(codes), np.bool_)  # of their session
+    first[SESSION_TOP:] = codes[SESSION_TOP:] != codes[:-SESSION_TOP]
+    codes, z = codes[first], z[first]
+    shape = len(arms), count
+    total = np.bincount(codes, z, minlength=len(arms) * count).reshape(shape)
+    there = np.bincount(codes, minlength=len(arms) * count).reshape(shape)
+    size = np.ones(count)
+    size[1:] = np.minimum(np.maximum(sizes, 1), SESSION_TOP)
+    least = np.array([[arm.least] for arm in arms])
+    own = sessions.take(rows)
+    best: Array = ((total + (size - there) * least) / size).take(own + 1, axis=1)
+    return np.where(own >= 0, best, alone)
 
 
 def best_rows(scores: npt.NDArray[np.floating], rows: Ints, depth: int) -> Ints:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log1p
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ..protocols import Candidates, Floats, Ints
 from .arm import best_rows
@@ -53,9 +53,10 @@ def bm25(candidates: Candidates, weights: Sequence[float]) -> Lexical:
 
     ``window`` is scored for at most ``NEAR`` eligible rows and 0 elsewhere. O(postings of the terms + rows).
     """
-    n, found = len(candidates.keys), candidates.document_frequency
-    gains = np.log1p((candidates.total - found + 0.5) / (found + 0.5)) * np.asarray(weights) * (K1 + 1)
-    mass = float(gains.sum()) / (K1 + 1)
+    n, total = len(candidates.keys), candidates.total
+    holding = zip(candidates.document_frequency.tolist(), weights, strict=True)
+    gains = [log1p((total - found + 0.5) / (found + 0.5)) * weight * (K1 + 1) for found, weight in holding]
+    mass = sum(gains) / (K1 + 1)
     window = np.zeros(n, np.float32)
     asked = _asked(candidates, gains)
     if asked is None:
@@ -64,14 +65,14 @@ def bm25(candidates: Candidates, weights: Sequence[float]) -> Lexical:
     norm = K1 * (1 - B + B * candidates.lengths.take(asked.rows) / mean)
     scores = asked.gains.take(asked.terms) * asked.held / (asked.held + norm)
     turn = np.bincount(asked.rows, scores, minlength=n + 1).astype(np.float32)  # the last is row -1, which is "none"
-    best = best_rows(turn, np.flatnonzero((turn[:n] > 0) & candidates.eligible), NEAR)
+    best = best_rows(turn, ((turn[:n] > 0) & candidates.eligible).nonzero()[0], NEAR)
     near = _near(candidates, turn, best)
     window[near] = _of_windows(candidates, asked, near, mean)
     return Lexical(turn[:n], window, mass, best)
 
 
-def _asked(candidates: Candidates, gains: npt.NDArray[np.float64]) -> _Postings | None:
-    told = [i for i, gain in enumerate(gains.tolist()) if gain > 0 and len(candidates.postings[i][0])]
+def _asked(candidates: Candidates, gains: Sequence[float]) -> _Postings | None:
+    told = [i for i, gain in enumerate(gains) if gain > 0 and len(candidates.postings[i][0])]
     if not told:
         return None
     rows = [candidates.postings[i][0] for i in told]
@@ -79,7 +80,7 @@ def _asked(candidates: Candidates, gains: npt.NDArray[np.float64]) -> _Postings 
         np.concatenate(rows),
         np.concatenate([candidates.postings[i][1] for i in told]),
         np.repeat(np.arange(len(told)), [len(some) for some in rows]),
-        gains[told].astype(np.float32),
+        np.array([gains[i] for i in told], np.float32),
     )
 
 
@@ -93,9 +94,11 @@ def _near(candidates: Candidates, turn: Floats, best: Ints) -> Ints:
     if len(best) == NEAR:
         least = float((turn.take(best) + turn[before.take(best)] + turn[after.take(best)]).min()) / 3 * _ROUNDED
     reached = np.zeros(len(turn), np.bool_)
-    hits = np.flatnonzero(turn > least)
+    hits = (turn > least).nonzero()[0]
     reached[hits] = reached[before.take(hits)] = reached[after.take(hits)] = True
-    within = np.flatnonzero(reached[:-1] & candidates.eligible)
+    within: Ints = (reached[:-1] & candidates.eligible).nonzero()[0]
+    if len(within) <= NEAR:
+        return within
     around = turn.take(within) + turn[before.take(within)] + turn[after.take(within)]
     return within[best_rows(around, np.arange(len(within)), NEAR)]
 
@@ -106,16 +109,18 @@ def _of_windows(candidates: Candidates, asked: _Postings, near: Ints, mean: np.f
     links = candidates.links
     if links is None:
         links = int(np.count_nonzero(before >= 0) + np.count_nonzero(after >= 0))
-    windows = np.concatenate([near, before[near], after[near]])
-    lengths = np.where(windows >= 0, candidates.lengths[windows], np.float32(0)).reshape(3, -1).sum(axis=0)
+    windows = np.concatenate([near, before.take(near), after.take(near)])
+    lengths = candidates.lengths.take(windows, mode="wrap")
+    lengths[windows < 0] = 0
+    lengths = lengths.reshape(3, -1).sum(axis=0)
     norm = K1 * (1 - B + B * lengths / (mean * (1 + links / max(n, 1))))
     place = np.zeros(n + 1, np.int32)  # of a row among those in windows, from 1; 0 for all others, and for none
     place[windows] = np.arange(1, len(windows) + 1)
     place[-1] = 0
     there = place.take(asked.rows)
-    some = np.flatnonzero(there > 0)
+    some = there.nonzero()[0]
     counts = np.zeros((len(asked.gains), len(windows) + 1), np.float32)
     counts[asked.terms.take(some), there.take(some)] = asked.held.take(some)
-    summed = counts.take(place[windows], axis=1).reshape(len(counts), 3, -1).sum(axis=1)
+    summed = counts.take(place.take(windows, mode="wrap"), axis=1).reshape(len(counts), 3, -1).sum(axis=1)
     scores: Floats = (asked.gains[:, None] * summed / (summed + norm)).sum(axis=0)
     return scores

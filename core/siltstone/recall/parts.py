@@ -22,7 +22,7 @@ from .weights import CONTENDERS
 
 Array = npt.NDArray[np.float64]
 _DAY: Final = 86_400 * 1_000_000  # microseconds
-_HALF_LIVES: Final = np.array([HALF_LIFE_DAYS.get(kind, np.inf) for kind in KINDS])
+_HALF_LIVES: Final = np.array([HALF_LIFE_DAYS.get(kind, np.inf) for kind in KINDS]) * _DAY
 _FEW: Final = 30  # rows: in fewer, each is nearly every other's neighbour, and what is usual of many tells little
 
 
@@ -37,17 +37,17 @@ class Arms:
 
 
 def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints) -> dict[str, Array]:
-    """Return what the arms say of rows, of their neighbours and of their sessions; all but the names is ``(m,)``."""
+    """Return what the arms say of rows, of their neighbours and of their sessions, ``(m,)`` each."""
     turn, window, dense = arms.turn, arms.window, arms.dense
     sessions = candidates.session
     sizes = candidates.session_sizes
     if sizes is None:
         sizes = np.bincount(sessions[sessions >= 0])
-    before, after = candidates.previous[rows], candidates.following[rows]
-    before2 = np.where(before >= 0, candidates.previous[before], -1)
+    before, after = candidates.previous.take(rows), candidates.following.take(rows)
+    before2 = np.where(before >= 0, candidates.previous.take(before, mode="wrap"), -1)
     turns, windows, denses = z_scores((turn, window, dense), np.array([rows, before, before2, after]))
     of_session = session_z((window, dense), sessions, sizes, rows, np.array([windows[0], denses[0]]))
-    raw, mass = arms.lexical.window[rows].astype(np.float64), arms.lexical.mass or 1.0
+    raw, mass = arms.lexical.window.take(rows).astype(np.float64), arms.lexical.mass or 1.0
     few = _few(candidates) * (question.role != "assistant")  # an answer shares few words with it
     return {
         "lexical": raw / (window.best or 1.0),
@@ -55,7 +55,7 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
         "dense": denses[0],
         "turn": turns[0],
         "window": windows[0],
-        "turn.few": arms.lexical.turn[rows].astype(np.float64) / (turn.best or 1.0) * few,
+        "turn.few": arms.lexical.turn.take(rows).astype(np.float64) * (few / (turn.best or 1.0)),
         "dense.alone": denses[0] * max(0.0, 1.0 - window.best / mass),
         "before.turn": turns[1],
         "before.window": windows[1],
@@ -71,64 +71,75 @@ def evidence(candidates: Candidates, question: Question, arms: Arms, rows: Ints)
 def form(candidates: Candidates, question: Question, before_turn: Array, rows: Ints) -> dict[str, Array]:
     """Return how the rows are said: by whom, as a question or its answer, with times and names in them.
 
-    ``before_turn``: what the words of the turns before them tell, as ``evidence`` has it.
+    ``before_turn``: what the words of the turns before them tell, as ``evidence`` has it. What a question does not ask
+    about is left out.
     """
     bits = candidates.traits if candidates.traits is not None else np.zeros(len(candidates.keys), np.int64)
-    before = candidates.previous[rows]
-    answers = (before >= 0) & (bits[before] & ASKS_LAST > 0)
-    timed = (bits[rows] & SPEAKS_OF_TIME > 0).astype(np.float64)
-    names = (bits[rows] & NAMES > 0).astype(np.float64)
-    return {
-        "who": who(candidates, question, rows),
+    before, own = candidates.previous.take(rows), bits.take(rows)
+    answers = (before >= 0) & (bits.take(before, mode="wrap") & ASKS_LAST > 0)
+    timed = (own & SPEAKS_OF_TIME > 0).astype(np.float64)
+    names = (own & NAMES > 0).astype(np.float64)
+    found: dict[str, Array] = {
         "answers": answers * before_turn,
-        "asks": candidates.question[rows].astype(np.float64),
+        "asks": candidates.question.take(rows).astype(np.float64),
         "time.words": timed * (1 - _few(candidates)),
-        "time.asked": timed * question.asks_when,
-        "time.named": closeness(candidates, question.periods, rows),
         "name": names,
-        "name.where": names * question.asks_where,
     }
+    if (said := who(candidates, question, rows)) is not None:
+        found["who"] = said
+    if question.asks_when:
+        found["time.asked"] = timed
+    if question.asks_where:
+        found["name.where"] = names
+    if question.periods:
+        found["time.named"] = closeness(candidates, question.periods, rows)
+    return found
 
 
 def standing(candidates: Candidates, question: Question, now: datetime, rows: Ints) -> dict[str, Array]:
-    """Return what time and care have made of the rows: whether they still hold, how fresh and important they are."""
+    """Return what time and care have made of the rows: whether they still hold, how fresh and important they are.
+
+    What is so of none of them is left out.
+    """
     moment = micros(now)
-    until = candidates.valid_until[rows]
+    said = candidates.said_at.take(rows).astype(np.float64)
+    found = {"freshness": _freshness(candidates.kind.take(rows), moment - said)}
+    until = candidates.valid_until.take(rows)
     closed = (until != UNKNOWN) & (until <= moment)
-    asked = closed & (np.bool_(question.asks_past) | _held(until, question.periods, now))
-    said = candidates.said_at[rows].astype(np.float64)
-    importance = candidates.importance[rows]
-    return {
-        "closed": (closed & ~asked).astype(np.float64),
-        "closed.asked": asked.astype(np.float64),
-        "importance": np.where(np.isnan(importance), 0.0, importance - 0.5),
-        "freshness": _freshness(candidates.kind[rows], moment - said),
-    }
+    if closed.any():
+        asked = closed & (np.bool_(question.asks_past) | _held(until, question.periods, now))
+        found |= {"closed": (closed & ~asked).astype(np.float64), "closed.asked": asked.astype(np.float64)}
+    importance = candidates.importance.take(rows)
+    known = ~np.isnan(importance)
+    if known.any():
+        found["importance"] = np.where(known, importance - 0.5, 0.0)
+    return found
 
 
-def who(candidates: Candidates, question: Question, rows: Ints) -> Array:
+def who(candidates: Candidates, question: Question, rows: Ints) -> Array | None:
     """Return 1 where the row's speaker is the one asked about, -1 where it is another one, 0 where that is unknown.
 
-    Speakers are named in the question; where none is, "you recommended" means the assistant and "I" the user.
+    Speakers are named in the question; where none is, "you recommended" means the assistant and "I" the user, and a
+    question without these asks about nobody: ``None``.
     """
     flags = [*named(question.text, candidates.speakers), False]  # the last: no speaker
     if any(flags):
-        speaker = candidates.speaker[rows]
+        speaker = candidates.speaker.take(rows)
         return np.where(speaker >= 0, np.where(np.array(flags)[speaker], 1.0, -1.0), 0.0)
     if question.role is None:
-        return np.zeros(len(rows))
-    role = candidates.role[rows]
+        return None
+    role = candidates.role.take(rows)
     return np.where(role >= 0, np.where(role == ROLES.index(question.role), 1.0, -1.0), 0.0)
 
 
-def recency(candidates: Candidates, question: Question, scores: Array, rows: Ints) -> Array:
+def recency(candidates: Candidates, scores: Array, rows: Ints) -> Array:
     """Return how much newer rows are to be preferred where the present is asked about.
 
     Among the contenders, the rows that match about as well as the best, the newest gains so much that it can come
     first, the oldest nothing, the others in proportion to their time.
     """
-    if not question.asks_present or question.asks_past or not len(rows):
-        return np.zeros(len(rows))
+    if not len(rows):
+        return np.zeros(0)
     lead = CONTENDERS * (scores.max() - np.median(scores))
     contends = scores >= scores.max() - lead
     said = candidates.said_at[rows].astype(np.float64)
@@ -183,5 +194,5 @@ def _bounds(period: Period) -> tuple[int, int]:
 
 
 def _freshness(kinds: Ints, age: Array) -> Array:
-    fresh: Array = np.exp2(-np.maximum(age, 0) / _DAY / _HALF_LIVES[kinds])
+    fresh: Array = np.exp2(np.maximum(age, 0) / -_HALF_LIVES.take(kinds))
     return fresh

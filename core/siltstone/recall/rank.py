@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,13 +26,14 @@ class Ranking:
 
     ``rows``    ``(m,)`` positions into the candidates' arrays, eligible ones only, no two of the same text
     ``scores``  ``(m,)`` descending
-    ``parts``   what each score is the sum of, by name, ``(m,)`` each
+    ``names``   of the parts that each score is the sum of; ``parts`` ``(len(names), m)``
     ``twins``   positions left out because a newer row, the key, says the same
     """
 
     rows: Ints
     scores: Array
-    parts: Mapping[str, Array]
+    names: Sequence[str]
+    parts: Array
     twins: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
@@ -44,21 +45,27 @@ def rank(candidates: Candidates, question: Question, now: datetime, *, depth: in
     rows, parts = score_parts(candidates, question, now, depth=depth)
     chosen = (PASSAGE if question.passage else FITTED) | BY_HAND
     names = [name for name in chosen if name in parts]
-    table = np.array([parts[name] for name in names]) * np.array([chosen[name] for name in names])[:, None]
-    scores: Array = table.sum(axis=0)
-    recent = chosen["recent"] * recency(candidates, question, scores, rows)
-    scores += recent
-    order = np.lexsort((candidates.keys[rows], -scores))
+    weighted = np.zeros((len(names) + 1, len(rows)))
+    for place, name in enumerate(names):
+        weighted[place] = parts[name]
+    weighted *= np.array([[chosen[name]] for name in (*names, "recent")])
+    scores: Array = weighted.sum(axis=0)
+    if question.asks_present and not question.asks_past:
+        weighted[-1] = chosen["recent"] * recency(candidates, scores, rows)
+        scores += weighted[-1]
+    order = np.lexsort((candidates.keys.take(rows), -scores))
     kept, twins = _collapse(candidates, rows[order], micros(now))
     order = order[kept]
-    weighted = dict(zip(names, table.take(order, axis=1), strict=True)) | {"recent": recent[order]}
-    return Ranking(rows[order], scores[order], weighted, twins)
+    return Ranking(rows[order], scores[order], [*names, "recent"], weighted.take(order, axis=1), twins)
 
 
 def score_parts(
     candidates: Candidates, question: Question, now: datetime, *, depth: int = DEPTH
 ) -> tuple[Ints, dict[str, Array]]:
-    """Return the rows that any arm has among its best, ``(m,)``, and all that is known of them by name, unweighted."""
+    """Return the rows that any arm has among its best, ``(m,)``, and all that is known of them by name, unweighted.
+
+    What tells nothing of any row may be left out.
+    """
     lexical = bm25(candidates, _term_weights(question, name_terms(candidates.speakers)))
     arms = _arms(candidates, lexical)
     rows = _pooled(arms, depth)
@@ -82,7 +89,7 @@ def _pooled(arms: Arms, depth: int) -> Ints:
     pooled = np.zeros(len(arms.turn.scores), np.bool_)
     for arm in (arms.turn, arms.window, arms.dense):
         pooled[arm.pool(depth)] = True
-    return np.flatnonzero(pooled)
+    return pooled.nonzero()[0]
 
 
 def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
@@ -100,12 +107,12 @@ def _term_weights(question: Question, names: frozenset[str]) -> list[float]:
     ]
 
 
-def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints, dict[int, tuple[int, ...]]]:
-    """Return which of the rows stay, as indices, when of each text by one speaker only the newest that holds does."""
-    said_by = candidates.speaker[rows] * len(ROLES) + candidates.role[rows]
-    texts = (candidates.text_hash[rows] + said_by).tolist()
+def _collapse(candidates: Candidates, rows: Ints, now: int) -> tuple[Ints | slice, dict[int, tuple[int, ...]]]:
+    """Return which of the rows stay, by an index, when of each text by one speaker only the newest that holds does."""
+    said_by = candidates.speaker.take(rows) * len(ROLES) + candidates.role.take(rows)
+    texts = (candidates.text_hash.take(rows) + said_by).tolist()
     if len(set(texts)) == len(rows):
-        return np.arange(len(rows)), {}
+        return slice(None), {}
     occurred, until = candidates.occurred_at[rows], candidates.valid_until[rows]
     time = np.where(occurred == UNKNOWN, candidates.said_at[rows], occurred)
     holds = (until == UNKNOWN) | (until > now)

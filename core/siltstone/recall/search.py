@@ -110,25 +110,26 @@ def _resolve(store: Store, user_id: str, found: Candidates, ranking: Ranking, wa
     start = 0
     while len(hits) < wanted and start < len(ranking.rows):
         chosen = slice(start, start + wanted - len(hits))
-        rows = ranking.rows[chosen].tolist()
-        twins = [twin for row in rows for twin in ranking.twins.get(row, ())]
-        keys = found.keys[rows + twins].tolist()
-        records = dict(zip(rows + twins, store.resolve(user_id, keys), strict=True))
-        whys = _whys(ranking, chosen)
-        for row, key, score, why in zip(rows, keys, ranking.scores[chosen].tolist(), whys, strict=False):
-            if (record := records[row]) is not None and is_searched(record):
-                same = [records[twin] for twin in ranking.twins.get(row, ())]
-                why.update({f"same_text:{other.id}": 1.0 for other in same if other is not None})
+        rows: list[int] = ranking.rows[chosen].tolist()
+        rows += [twin for row in rows for twin in ranking.twins.get(row, ())]
+        keys = found.keys[rows].tolist()
+        records = store.resolve(user_id, keys)
+        by_row = dict(zip(rows, records, strict=True)) if ranking.twins else {}
+        scored = zip(rows, keys, records, ranking.scores[chosen].tolist(), _whys(ranking, chosen), strict=False)
+        for row, key, record, score, why in scored:
+            if record is not None and is_searched(record):
+                for twin in ranking.twins.get(row, ()):
+                    if (other := by_row[twin]) is not None:
+                        why[f"same_text:{other.id}"] = 1.0
                 hits.append(Hit(record, score, why, row=key))
-        start += len(rows)
+        start = chosen.stop
     return hits
 
 
 def _whys(ranking: Ranking, chosen: slice) -> list[dict[str, float]]:
     """Return the parts of some scores by name, without those that are 0."""
-    table = np.array([part[chosen] for part in ranking.parts.values()]).T.round(4).tolist()
-    names = tuple(ranking.parts)
-    return [{name: value for name, value in zip(names, values, strict=True) if value} for values in table]
+    table = ranking.parts[:, chosen].T.round(4).tolist()
+    return [{name: value for name, value in zip(ranking.names, values, strict=True) if value} for values in table]
 
 
 def _rerank(reranker: Reranker, query: str, hits: list[Hit]) -> list[Hit]:

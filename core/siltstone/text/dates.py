@@ -48,14 +48,16 @@ def _iso(match: re.Match[str], now: datetime) -> list[Period]:
 
 _ISO: Final = Rule(("19", "20"), re.compile(r"(?<![\d./-])((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)"), _iso)
 
-_HINTS: Final = frozenset(hint for rule in (_ISO, *english_dates.RULES) for hint in rule.hints)
+_HINTS: Final = frozenset(hint for rule in (_ISO, *english_dates.RULES) for hint in rule.hints)  # each of them has some
 
 
 def _find(text: str, now: datetime) -> Iterator[_Found]:
     """Yield what each rule reads, in order of the rules; text that one has read is blank for the next."""
     hints = {hint for hint in _HINTS if hint in text}
-    chinese = () if text.isascii() else chinese_dates.RULES
-    for rule in (_ISO, *chinese, *english_dates.RULES):
+    rules = () if text.isascii() else chinese_dates.RULES
+    if hints:
+        rules = (_ISO, *rules, *english_dates.RULES)
+    for rule in rules:
         if rule.hints and hints.isdisjoint(rule.hints):
             continue
         for match in list(rule.pattern.finditer(text)):
