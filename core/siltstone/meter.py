@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Concatenate, Final, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, get_args
 
 from .forks import ForkSafeLock
@@ -63,13 +63,12 @@ class Spent:
 
     def and_(self, call: Call) -> Spent:
         """Return the sum with one more call."""
-        return replace(
-            self,
-            calls=self.calls + 1,
-            failures=self.failures + (call.error is not None),
-            items=self.items + call.items,
-            tokens=self.tokens + call.tokens,
-            seconds=self.seconds + call.seconds,
+        return Spent(
+            self.calls + 1,
+            self.failures + (call.error is not None),
+            self.items + call.items,
+            self.tokens + call.tokens,
+            self.seconds + call.seconds,
         )
 
 

@@ -210,18 +210,18 @@ class Vectors:
         The nearest ``depth`` of the allowed rows have it, and those that ``also`` gives; with a flat index all have.
         """
         out = np.full(len(allowed), np.nan, np.float32)
-        with one_thread():
-            with self._lock:
-                parts, table, tail, tail_start = self._parts, self._rows, self._tail, self._tail_start
-                end = self.count
-                near = _all_of(tail, query)
-            rows = table[:end]
-            _put(out, rows[tail_start:], near)
-            for part in parts:
-                if part.exact:
-                    _put(out, rows[part.start : part.end], _all_of(part.index, query))
-            coded = [part for part in parts if not part.exact]
-            if coded:
+        with self._lock:
+            parts, table, tail, tail_start = self._parts, self._rows, self._tail, self._tail_start
+            end = self.count
+            near = _all_of(tail, query)
+        rows = table[:end]
+        _put(out, rows[tail_start:], near)
+        for part in parts:
+            if part.exact:
+                _put(out, rows[part.start : part.end], _all_of(part.index, query))
+        coded = [part for part in parts if not part.exact]
+        if coded:
+            with one_thread():
                 wanted = distinct(np.concatenate([self._proposed(coded, query, depth, allowed, rows), also()]))
                 missing = wanted[np.isnan(out[wanted])]
                 _put(out, missing, self._exact(missing, query))
@@ -262,7 +262,10 @@ class Vectors:
 
 
 def _all_of(index: Any, query: Floats) -> Floats:
-    """Return the cosines of all that a flat index holds, by position; a search for all takes twice as long."""
+    """Return the cosines of all that a flat index holds, by position; a search for all takes twice as long.
+
+    In this thread alone, whatever FAISS is set to.
+    """
     out, query = np.empty(index.ntotal, np.float32), np.ascontiguousarray(query)
     native: Any = faiss  # whose own types do not know this function
     native.fvec_inner_products_ny(faiss.swig_ptr(out), faiss.swig_ptr(query), index.get_xb(), index.d, len(out))

@@ -9,6 +9,7 @@ stored vectors then rank as products of both sides whitened would, up to a const
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Final
 
 import faiss
@@ -48,8 +49,8 @@ class Whitening:
         centred = query - self.mean
         damped = self.gains * products(self.directions, centred)
         moved = np.float32(RIDGE**-0.5) * centred + np.einsum("ij,i->j", self.directions, damped)
-        length = float(np.linalg.norm(moved))
-        return (moved / length).astype(np.float32) if length > 0 else query
+        length = sqrt(float(np.dot(moved, moved)))
+        return (moved / length).astype(np.float32, copy=False) if length > 0 else query
 
 
 def whitening(vectors: Floats) -> Whitening | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite, sqrt
 from typing import Final
 
 import numpy as np
@@ -69,11 +70,12 @@ class CheckedEmbedder:
                 f"the embedder {self.name!r} returned vectors of shape {vectors.shape} where {shape} was due: "
                 "nothing was stored; give the width that the model really has"
             )
-        if not np.isfinite(vectors).all():
+        squares = np.einsum("...i,...i->...", vectors, vectors)
+        least, most = float(squares.min()), float(squares.max())  # nan, if there is one
+        if not isfinite(most):
             raise ModelError(f"the embedder {self.name!r} returned NaN or infinity: nothing was stored")
-        lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-        if not lengths.all():
+        if not least:
             raise ModelError(f"the embedder {self.name!r} returned a vector of length zero: nothing was stored")
-        if np.abs(lengths - 1).max() > _TOLERANCE:
-            vectors = vectors / lengths
+        if max(1 - sqrt(least), sqrt(most) - 1) > _TOLERANCE:
+            vectors = vectors / np.sqrt(squares)[..., None]
         return vectors

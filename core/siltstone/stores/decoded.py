@@ -48,15 +48,17 @@ class Decoded:
             return None
         if found.alone:
             return _copied(found.item)
-        return None if _metadata(found.item) else found.item
+        return None if _has_metadata(found.item) else found.item
 
     def put(self, key: tuple[int, int], item: Stored) -> Stored:
         """Keep an item, unless its metadata is nested; return it for the caller, who may write into its metadata."""
-        metadata = _metadata(item)
-        if not all(type(value) in _FLAT for held in metadata for value in held.values()):
+        if not _has_metadata(item):
+            self._keep(key, Kept(item, alone=False))
             return item
-        self._keep(key, Kept(item, bool(metadata)))
-        return _copied(item) if metadata else item
+        if not all(type(value) in _FLAT for held in _metadata(item) for value in held.values()):
+            return item
+        self._keep(key, Kept(item, alone=True))
+        return _copied(item)
 
     def _keep(self, key: tuple[int, int], kept: Kept) -> None:
         if len(self._young) >= GENERATION:
@@ -110,6 +112,11 @@ Part = TypeVar("Part", Message, Record)
 def _metadata(item: Stored) -> list[Mapping[str, Any]]:
     """Return the metadata that is not empty."""
     return [part.metadata for part in (item.message, item.record) if part is not None and part.metadata]
+
+
+def _has_metadata(item: Stored) -> bool:
+    record, message = item.record, item.message
+    return bool((record is not None and record.metadata) or (message is not None and message.metadata))
 
 
 def _copied(item: Stored) -> Stored:

@@ -234,10 +234,10 @@ class Following(ABC):
             drop_older(self.folder, space)
 
     def _find_vectors(self) -> None:
-        if not disk.is_folder(self.folder):
+        if self._vectors is not None or not disk.is_folder(self.folder):
             return
         widths = {dim for _, space, dim, _ in listed(self.folder) if space == self._space}
-        if widths and self._vectors is None:
+        if widths:
             self._file(widths.pop())
 
     def _apply(self, frames: Sequence[tuple[int, Frame]]) -> None:

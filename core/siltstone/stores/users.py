@@ -42,6 +42,7 @@ class Users(ReadingStore):
 
     def __init__(self, rules: Rules) -> None:
         self._rules, self._root, self._keys = rules, rules.root, rules.keys
+        self._settings_path = os.path.join(rules.root, storefile.NAME)
         self._guard = Lock()
         self._users: OrderedDict[str, UserStore] = OrderedDict()
         self._evicted = 0
@@ -184,7 +185,7 @@ class Users(ReadingStore):
     def _settings(self) -> StoreFile:
         """Return what ``STORE`` says now: one system call while it is the file that was read last."""
         try:
-            found = disk.status(os.path.join(self._root, storefile.NAME))
+            found = disk.status(self._settings_path)
         except FileNotFoundError as exc:
             raise NotFoundError(f"the store {self._root} is gone") from exc
         seen = (found.st_ino, found.st_mtime_ns, found.st_ctime_ns)

@@ -148,14 +148,14 @@ def _turn(message: Message, document: Mapping[str, Any], user_id: str, version: 
         return None
     stored_at = time_of(document["w"])
     derived = turn_of(message, user_id, stored_at)
+    if derived is not None and version == 1 and "d" not in document:
+        return derived
     changes = {_FIELDS[key]: value for key, value in document.get("d", {}).items()}
     if changes.get("metadata") == 1:
         changes["metadata"] = message.metadata
     fields = {name: _thaw(name, value) for name, value in changes.items()}
     if derived is None:
         return Record(id=f"turn:{message.id}", user_id=user_id, stored_at=stored_at, **{"version": version, **fields})
-    if not fields and version == 1:
-        return derived
     return dataclasses.replace(derived, **{"version": version, **fields})
 
 

@@ -301,12 +301,13 @@ class Table:
         if not len(numbers):
             return []
         keys = self.rows["number"][: self.rows.count]
-        wanted = np.asarray(numbers, np.int64)
-        at = np.searchsorted(keys, wanted)
         if not len(keys):
             return [-1] * len(numbers)
-        hit = keys[np.minimum(at, len(keys) - 1)] == wanted
-        return [int(row) for row in np.where(hit, at, -1)]
+        wanted = np.asarray(numbers, np.int64)
+        at = keys.searchsorted(wanted)
+        hit = keys.take(at, mode="clip") == wanted
+        rows: list[int] = np.where(hit, at, -1).tolist()
+        return rows
 
     def relocate(self, segment: int, places: Sequence[tuple[int, int]]) -> None:
         """Take over where the frames of a rewritten segment lie: ``(number, place)``; the others are gone, and dead."""

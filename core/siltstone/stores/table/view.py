@@ -184,14 +184,17 @@ class View:
             some = np.zeros(self.count, np.bool_)
             some[holding] = True
             mask &= some
-        excluded = [row for id in where.exclude_ids if (row := find(id)) >= 0]
-        mask[excluded] = False
+        for id in where.exclude_ids:
+            if (row := find(id)) >= 0:
+                mask[row] = False
         return mask
 
     def candidates(self, query: Query, find: Callable[[str], int]) -> Candidates:
         """Return what the indexes know of a query; see ``protocols.Candidates``."""
         rows, n = self.rows, self.count
-        eligible = self.matching(query.where, find) & self.records
+        eligible = self.matching(query.where, find)
+        if query.where.kinds is not None:  # hidden ones, too
+            eligible &= self.records
         postings = self._postings_of(query.terms)
         if query.near is not None:
             dense = query.near.placed(rows["number"])
