@@ -77,6 +77,7 @@ def _cost(experiment: Experiment, path: Path) -> Path:
         axes.set(title=title, xlim=(0, max([*values, 1]) * 1.35), xticks=[])
         axes.title.set_fontsize("medium")
         axes.invert_yaxis()
+    figure_axes[0].figure.suptitle("writing 1,000 turns", fontsize="medium")
     return save(figure_axes[0], path, where=None)
 
 
