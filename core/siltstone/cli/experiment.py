@@ -56,10 +56,13 @@ def experiment(
     hierarchical summary  of conversations, of several of these, and so on
     tiered                this library
 
-    Each writes every conversation (a user each), is closed, opened again, and asked every question at every budget. Of
-    several chunk sizes, summary sizes and ways the best is shown, chosen on these very questions; --json has all.
-    Evidence is looked for in the text that would be injected. Your own JSON Lines are those of siltstone bench custom;
-    a question may have an "answer" for --llm, whose models are tried out before anything is measured.
+    Each writes every conversation (a user each), is closed, opened again, and
+    asked every question at every budget. Of several chunk sizes, summary sizes
+    and ways the best is shown, chosen on these very questions; --json has all.
+    Evidence is looked for in the text that would be injected.
+
+    Your own JSON Lines are those of siltstone bench custom; a question may have
+    an "answer" for --llm, whose models are tried out before anything is measured.
 
     \b
     siltstone experiment mine.jsonl --plot figures
