@@ -83,3 +83,32 @@ def test_a_search_in_postgresql_reads_no_table_from_end_to_end(postgres: str, mo
 
     assert [step for step in steps if "siltstone_rows" in step or "siltstone_terms" in step]
     assert [step for step in steps if "Seq Scan on siltstone" in step or "Gather" in step] == []
+
+
+def test_words_are_scored_without_their_table(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which rows hold the words of a question, and how often, PostgreSQL reads of the index alone: the table has each
+    of them somewhere else.
+    """
+    from siltstone.stores.sql.postgres import PostgresDatabase
+    from siltstone.stores.sql.postgres_transaction import PostgresTransaction
+
+    steps: list[str] = []
+    rows = PostgresTransaction.rows
+
+    def planned(self: PostgresTransaction, statement: str, *parameters: Any) -> Any:
+        steps.extend(step for (step,) in rows(self, f"EXPLAIN {statement}", *parameters))
+        return rows(self, statement, *parameters)
+
+    emptied(postgres)
+    database = PostgresDatabase(postgres)
+    with closing(SqlStore(database, small=0)) as store:
+        store.set_fingerprint(space())
+        store.commit("u", [said(str(n), f"a cat {n}", minute=n, seed=n) for n in range(300)])
+        with database._primary.one() as connection:
+            connection.execute("VACUUM ANALYZE siltstone_terms, siltstone_rows")  # as the server does by itself
+        monkeypatch.setattr(PostgresTransaction, "rows", planned)
+        store.candidates("u", asked("cat", "17", seed=3))
+
+    of_words = [step for step in steps if " on siltstone_terms" in step]
+    assert len(of_words) >= 3
+    assert [step for step in of_words if "Index Only Scan" not in step] == []

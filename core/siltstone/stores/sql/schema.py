@@ -25,12 +25,14 @@ class Step:
     """What makes a format of the one before it; never changed once it is released.
 
     ``{blob}`` and ``{vector}`` in the statements are the engine's types, ``{by_user}`` is how a table is partitioned.
-    ``by_user`` are the tables made here whose rows each belong to a user, ``fill`` fills them.
+    ``by_user`` are the tables made here whose rows each belong to a user, ``fill`` fills them; ``on_server`` are
+    statements for PostgreSQL alone.
     """
 
     statements: tuple[str, ...]
     by_user: tuple[str, ...] = ()
     fill: tuple[str, ...] = ()
+    on_server: tuple[str, ...] = ()
 
 
 CELLS: Final = (
@@ -157,6 +159,14 @@ STEPS: Final = (
         ("siltstone_sealed",),
     ),
     Step(()),  # partitions are walled off as their tables are: see postgres_tables
+    Step(  # the index tells how often a row holds a term: the table has each of them somewhere else
+        (),
+        on_server=(
+            "ALTER TABLE siltstone_terms DROP CONSTRAINT siltstone_terms_pkey",
+            "ALTER TABLE siltstone_terms ADD CONSTRAINT siltstone_terms_pkey "
+            "PRIMARY KEY (user_id, term, number) INCLUDE (held)",
+        ),
+    ),
 )
 """The first makes format 1 in an empty database, each later one the next format."""
 FORMAT: Final = len(STEPS)
