@@ -36,6 +36,7 @@ from .stats import stats
 from .token import token
 from .transfer import export
 from .upkeep import backup, compact, reembed, rekey, restore, verify
+from .vectors import VectorStore, use_vector_store
 from .write import add, forget, remember, update
 
 app = typer.Typer(
@@ -71,6 +72,7 @@ def _root(
     ] = None,
     key_file: KeyFile = None,
     short_term: ShortTerm = None,
+    vector_store: VectorStore = None,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
@@ -78,6 +80,7 @@ def _root(
     use_flags(set_)
     use_key_file(key_file)
     use_short_term(short_term)
+    use_vector_store(vector_store)
 
 
 def main(args: Sequence[str] | None = None) -> None:

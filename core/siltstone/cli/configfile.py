@@ -24,7 +24,7 @@ NAME: Final = "siltstone.toml"
 PREFIX: Final = "SILTSTONE_"
 _PLACES: Final = frozenset(("FOLDER", "FILE", "DIR"))
 _SECRETS: Final = frozenset(("key", "api_key", "token", "password", "secret"))
-_ELSEWHERE: Final = frozenset(("config", "set"))
+_ELSEWHERE: Final = frozenset(("config", "set", "vector_store"))
 """Variables that a file has no line for."""
 
 

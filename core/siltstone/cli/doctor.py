@@ -9,6 +9,7 @@ import typer
 from .environment import settings
 from .options import DEFAULT_STORE, WRONG, AsJson, Embedding, StoreAt, Summarizing, User
 from .output import console, count, write_json
+from .vectors import vector_store
 
 if TYPE_CHECKING:
     from ..doctor import Check
@@ -37,7 +38,13 @@ def doctor(
 
     checks = []
     for check in examine(
-        store, user_id=user, embedder=embedder, summarizer=summarizer, settings=settings(), quick=quick
+        store,
+        user_id=user,
+        embedder=embedder,
+        summarizer=summarizer,
+        settings=settings(),
+        vector_store=vector_store(),
+        quick=quick,
     ):
         checks.append(check)
         if not as_json:

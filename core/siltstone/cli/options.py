@@ -17,6 +17,7 @@ from .environment import DEFAULT, chosen, settings
 from .long_work import working
 from .output import note
 from .users import warn_of_nobody
+from .vectors import vector_store
 
 if TYPE_CHECKING:
     from ..memory import TieredMemory
@@ -143,6 +144,7 @@ def opened(
         embedder=embedder,
         summarizer=summarizer,
         short_term=_short_term.get(),
+        vector_store=vector_store(),
         settings=None if served else settings(),
         create=create,
         read_only=read_only and not served,

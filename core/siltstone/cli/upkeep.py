@@ -15,6 +15,7 @@ from .environment import settings
 from .keys import VARIABLE, read_key
 from .options import DEFAULT_STORE, WRONG, AsJson, Embedding, StoreAt, Yes, ask
 from .output import count, minute, note, progress, show_table, size, table, write_json
+from .vectors import vector_store
 
 if TYPE_CHECKING:
     from ..reports import Finding, VerifyReport
@@ -27,6 +28,8 @@ def reembed(
 ) -> None:
     """Move a store to another embedding model: every user's vectors are made anew, the texts stay.
 
+    So they move into the vector store that siltstone --vector-store names, and back without it.
+
     Stopped or killed, it goes on when it is run again; until it is done, memories are found by their words.
 
     \b
@@ -35,7 +38,7 @@ def reembed(
     from ..upkeep import reembed
 
     with progress("embedding") as advance_to:
-        made = reembed(store, embedder=embedder, settings=settings(), progress=advance_to)
+        made = reembed(store, embedder=embedder, settings=settings(), progress=advance_to, vector_store=vector_store())
     if as_json:
         write_json({"vectors": made})
     else:

@@ -30,13 +30,14 @@ def examine(
     summarizer: Any = None,
     settings: Settings | None = None,
     key: Key | None = None,
+    vector_store: Any = None,
     quick: bool = False,
 ) -> Iterator[Check]:
     """Yield a ``Check`` for each thing that was looked at; nothing is changed.
 
-    ``location``, ``user_id``, ``embedder``, ``settings`` and ``key`` are those of ``TieredMemory.open``. ``summarizer``
-    is the name of a language model, which is asked for a small digest; ``quick`` loads and asks no model. What is wrong
-    is told, never raised. O(records) of the user, O(users).
+    ``location``, ``user_id``, ``embedder``, ``settings``, ``key`` and ``vector_store`` are those of
+    ``TieredMemory.open``. ``summarizer`` is the name of a language model, which is asked for a small digest; ``quick``
+    loads and asks no model. What is wrong is told, never raised. O(records) of the user, O(users).
     """
     settings = checked_settings(settings)
     yield from installation.installation()
@@ -58,6 +59,7 @@ def examine(
                 embedder=embedder,
                 settings=None if served else settings,
                 key=key,
+                vector_store=vector_store,
                 read_only=not served,
                 create=False,
             ) as memory:
