@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siltstone.models.e5 import E5TokenCounter
+from siltstone.models.e5_counter import E5TokenCounter
 from siltstone.models.e5_file import E5File, locate
 from siltstone.models.unigram import Unigram
 

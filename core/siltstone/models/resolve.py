@@ -93,7 +93,7 @@ def resolve_counter(spec: Any) -> TokenCounter:
     callable from a text to a number. Raises ``ConfigurationError`` for anything else.
     """
     if spec is None:
-        from .e5 import E5TokenCounter
+        from .e5_counter import E5TokenCounter
 
         return E5TokenCounter()
     if _implements(spec, "count") and not isinstance(spec, (str, bytes, list, tuple)):

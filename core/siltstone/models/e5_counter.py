@@ -1,0 +1,31 @@
+"""The default token counter: what it counts with is loaded when it first counts, for most openings never count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..forks import cached
+
+if TYPE_CHECKING:
+    from .unigram import Unigram
+
+
+class E5TokenCounter:
+    """Counts tokens as multilingual-e5-small would, without the special tokens at the ends of a text.
+
+    Offline, about 10 µs for a sentence, the same on every engine. Its 250,000 pieces serve a hundred languages;
+    models for chat need about as many tokens for English, and somewhat more for Chinese.
+    """
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens."""
+        return len(self._tokenizer.encode(text))
+
+    @cached
+    def _tokenizer(self) -> Unigram:
+        from .e5 import tokenizer
+
+        return tokenizer()
+
+    def __repr__(self) -> str:
+        return "E5TokenCounter()"
