@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TypeAlias
+from struct import Struct
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from .vectors import Rows
 
 Words: TypeAlias = npt.NDArray[np.uint64]
+_HALVES: Final = Struct("<QQ")
 
 
 @dataclass(frozen=True)
@@ -33,15 +36,13 @@ class IdTable:
 
     def get(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of ids, -1 where there is none. O(log n) each."""
-        if not len(self.rows):
-            return [-1] * len(ids)
-        wanted = np.frombuffer(b"".join(map(_digest, ids)), "<u8").reshape(-1, 2)
+        highs, lows, rows = self.high.data, self.low.data, self.rows.data  # thrice as fast as arrays' cells
         found = []
-        for at, (high, low) in zip(np.searchsorted(self.high, wanted[:, 0]).tolist(), wanted.tolist(), strict=True):
-            while at < len(self.high) and self.high[at] == high and self.low[at] != low:
+        for high, low in map(_HALVES.unpack, map(_digest, ids)):
+            at = bisect_left(highs, high)
+            while at < len(highs) and highs[at] == high and lows[at] != low:
                 at += 1
-            there = at < len(self.high) and self.high[at] == high
-            found.append(int(self.rows[at]) if there else -1)
+            found.append(rows[at] if at < len(highs) and highs[at] == high else -1)
         return found
 
     def with_newer(self, newer: IdTable) -> IdTable:

@@ -155,19 +155,21 @@ def plan(
     Raises ``ConflictError`` where ``expect`` or ``sizes`` do not hold, ``InvalidInputError`` for what cannot be stored.
     """
     expected = expect or {}
-    for (id, version), present in zip(expected.items(), known.present(list(expected)), strict=True):
-        stored = present.version if present is not None else 0
+    ids = list({**expected, **dict.fromkeys(put.id for put in puts)})
+    there = dict(zip(ids, known.present(ids), strict=True))
+    for id, version in expected.items():
+        stored = 0 if (present := there[id]) is None else present.version
         if stored != version:
             what = f"version {stored}" if stored else "absent"
             raise ConflictError(f"item {id!r} is {what}, not version {version}; nothing was stored: read it and retry")
     for session, size in (sizes or {}).items():
-        if (there := known.size(session)) != size:
+        if (held := known.size(session)) != size:
             raise ConflictError(
-                f"session {session!r} has {there} messages, not {size}; nothing was stored: read it and retry"
+                f"session {session!r} has {held} messages, not {size}; nothing was stored: read it and retry"
             )
     fresh: dict[str, tuple[int, int]] = {}  # versions within this commit
     items: list[Planned] = []
-    before = known.present([put.id for put in puts])
+    before = [there[put.id] for put in puts]
     skipped = _refused(known, puts, before, refusals)
     vectors = iter(halves([put.vector for put in puts if put.vector is not None], dim))
     for put, present in zip(puts, before, strict=True):
