@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from items import known
 from siltstone import BackendUnavailableError, Message, ReadOnlyError, Settings, TieredMemory
 from siltstone.compress.llm import LLMSummarizer
+from siltstone.protocols import Commit, Put
 from siltstone.records import Digest, ImportReport
 from siltstone.stores.ram import RamStore
 from siltstone.testing import FrozenClock, HashEmbedder, ScriptedChatModel, WordCounter
@@ -377,6 +379,26 @@ def test_a_message_with_the_same_text_keeps_what_was_made_of_it(memory: TieredMe
     memory.update("m1", text=told.content)
     assert derived(memory) == before
     assert memory.consolidate().rows == ()
+
+
+def test_what_is_made_of_a_text_while_it_is_changed_goes_with_it(clock: FrozenClock) -> None:
+    """Something that a worker makes of the old text after it was looked for, and before the new one is written."""
+
+    class Overtaken(RamStore):
+        made: list[Put]
+
+        def commit(self, user_id: str, puts: Sequence[Put], **how: Any) -> Commit:
+            if made := self.__dict__.pop("made", None):
+                super().commit(user_id, made)
+            return super().commit(user_id, puts, **how)
+
+    store = Overtaken()
+    with TieredMemory.open(store, embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock) as memory:
+        memory.add([Message("user", "I live in Lisbon.", id="m1"), *TALK[2:]], session_id="s")
+        store.made = [known("f", "The user lives in Lisbon.", user="default", source_ids=("m1",), made_by="worker")]
+        memory.update("m1", text="I live in Porto.")
+        assert "made" not in vars(store)
+        assert derived(memory) == set()
 
 
 def test_an_import_brings_what_was_made_of_the_new_text(clock: FrozenClock) -> None:

@@ -89,21 +89,26 @@ def update_record(
 def write(store: Store, long_term: LongTerm, user_id: str, plan: Callable[[], Plan]) -> Plan:
     """Write what ``plan`` decides, and take out what siltstone made of the texts that it changes.
 
-    Before the write, so that a kill in between leaves nothing stale; and after it, for what a worker has made of the
-    old texts meanwhile. What the plan itself brings stays.
+    Before the write, so that a kill in between leaves nothing stale; and after it, unless it came right after the
+    look, for what a worker has made of the old texts meanwhile. What the plan itself brings stays.
     """
     changed: list[str] = []
+    clear: str | None = None  # the revision at which nothing was made of them
 
     def cleared() -> Plan:
+        nonlocal clear
         planned = plan()
-        if stale := made_of(store, user_id, changed_texts(store, user_id, planned)):
-            store.remove(user_id, stale)
-            planned = plan()
         changed[:] = changed_texts(store, user_id, planned)
+        clear = store.revision(user_id) if changed else None
+        if stale := made_of(store, user_id, changed):
+            store.remove(user_id, stale)
+            planned, clear = plan(), None
+            changed[:] = changed_texts(store, user_id, planned)
         return planned
 
     written = long_term.write(user_id, cleared)
-    if late := made_of(store, user_id, changed, keep={put.id for put in written.puts}):
+    meanwhile = clear is None or written.after != clear
+    if meanwhile and (late := made_of(store, user_id, changed, keep={put.id for put in written.puts})):
         store.remove(user_id, late)
     return written
 

@@ -33,8 +33,9 @@ Lookup: TypeAlias = Callable[[Sequence[str]], list[Stored | None]]
 class Plan:
     """What a write will do: ``puts`` to commit, ``expect`` to hold, and the ids to return to the caller.
 
-    ``skipped`` are those of them that turned out to be forgotten. ``remove`` goes with the same commit, ``sizes`` is
-    how many messages sessions must have: see ``Store.commit``.
+    ``remove`` goes with the same commit, ``sizes`` is how many messages sessions must have: see ``Store.commit``.
+    Of what was committed, ``skipped`` are the ids that turned out to be forgotten, and ``after`` is the revision that
+    it came right after, where the store can tell.
     """
 
     puts: tuple[Put, ...]
@@ -43,6 +44,7 @@ class Plan:
     skipped: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
+    after: str | None = None
 
 
 Written: TypeAlias = Callable[[str, Plan, Commit], None]
@@ -113,7 +115,7 @@ class LongTerm:
             embedding.deliver(user_id, records)
             if commit.waiting:
                 self._vectors.wake(user_id)
-            return dataclasses.replace(planned, skipped=commit.skipped)
+            return dataclasses.replace(planned, skipped=commit.skipped, after=commit.before)
         raise AssertionError("unreachable")
 
     def _with_new_texts(self, user_id: str, puts: Sequence[Put]) -> list[Put]:
