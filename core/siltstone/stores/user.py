@@ -131,6 +131,7 @@ class UserStore(Rewriting):
             before = self.table.view.token
             if planned.items or gone:
                 self._write(planned.items, gone)
+            if gone:
                 with telling(DONE):
                     self._finish_removals()
             return Commit(self.table.view.token, planned.skipped, before)
@@ -155,16 +156,16 @@ class UserStore(Rewriting):
 
     def _write(self, items: Sequence[Planned], gone: Mapping[str, int] = MappingProxyType({})) -> None:
         """Write items, and hide the frames of what goes with the same commit: rows by id."""
-        vectors = [(item, half) for item in items if (half := self._vector(item)) is not None]
-        halves = np.stack([half for _, half in vectors]) if vectors else np.empty((0, 0), np.float16)
+        vectors = {at: half for at, item in enumerate(items) if (half := self._vector(item)) is not None}
+        halves = np.stack(list(vectors.values())) if vectors else np.empty((0, 0), np.float16)
         slots, known = np.empty(0, np.int32), 0
         if vectors:
-            numbers, hashes = [item.number for item, _ in vectors], [item.text_hash for item, _ in vectors]
+            numbers, hashes = [items[at].number for at in vectors], [items[at].text_hash for at in vectors]
             known = self._file(halves.shape[1]).known
             slots = self._file(halves.shape[1]).append(numbers, hashes, halves)
         documents, number = [item.document for item in items], self._log.next_number + len(items)
-        note = self._removal(self.table.numbers_of(gone.values()), (), gone)
         if gone:
+            note = self._removal(self.table.numbers_of(gone.values()), (), gone)
             documents.append(notes.pack(note))
         try:
             places = self._log.append(documents)
@@ -173,9 +174,9 @@ class UserStore(Rewriting):
                 self._vectors.read_again(known)  # should the documents turn out to be there after all
             raise
         with self._taking_up():
+            first = self.table.rows.count
             self._enter([item.at(place) for item, place in zip(items, places, strict=False)])
-            rows = np.array(self.table.rows_of([item.number for item, _ in vectors]), np.int32)
-            self.table.attach(rows, slots, halves)
+            self.table.attach(first + np.array(list(vectors), np.int32), slots, halves)
             if gone:
                 self._waste_note(places[-1], note)
                 self._hide(number, note)

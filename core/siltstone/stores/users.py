@@ -103,7 +103,7 @@ class Users(ReadingStore):
         while True:
             store = self._settled()
             try:
-                disk.make_folder(self._folder(user_id))
+                disk.make_folder(self._folder(user_id, store))
                 user = self._user(user_id, store)
                 done = act(user, store)
                 if user.is_due() or user.is_wasteful():
@@ -149,9 +149,9 @@ class Users(ReadingStore):
         with self._guard:
             self._users.pop(user_id, None)
 
-    def _folder(self, user_id: str) -> str:
+    def _folder(self, user_id: str, store: StoreFile | None = None) -> str:
         check_user_id(user_id)
-        return self._settings().user_folder(self._root, user_id)
+        return (store or self._settings()).user_folder(self._root, user_id)
 
     def _read_user(self, folder: str, *, anywhere: bool = False) -> str | None:
         """Return whose folder it is, or ``None`` where that cannot be told: no head of a file is whole, or no key.

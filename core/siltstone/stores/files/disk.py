@@ -185,8 +185,10 @@ class File:
     @property
     def status(self) -> os.stat_result:
         """What the disk knows of it."""
-        with looking(self.path):
+        try:  # not ``looking``, as in ``status``
             return os.fstat(self.fd)
+        except OSError as exc:
+            raise translated(exc, self.path) from exc
 
     @property
     def inode(self) -> int:

@@ -39,8 +39,9 @@ class Links:
     def insert(self, rows: Ints) -> None:
         """Link new rows, ascending, as far as they are turns. O(rows), but for those that come late by far."""
         turns = rows[(self._rows["kind"][rows] == _TURN) & (self._rows["session"][rows] >= 0)]
-        columns = (self._rows[name][turns] for name in ("origin", "said_at", "session"))
-        turns = turns[np.lexsort(tuple(columns))]
+        if len(turns) > 1:
+            columns = (self._rows[name][turns] for name in ("origin", "said_at", "session"))
+            turns = turns[np.lexsort(tuple(columns))]
         for session, group in groupby(turns.tolist(), self._rows["session"].__getitem__):
             some = list(group)
             if self._append(some, int(session)):
