@@ -56,11 +56,8 @@ def test_a_search_in_sqlite_reads_no_words_but_those_it_asks_for(
     assert [step for step in of_words if "term=?" not in step and "number=?" not in step] == []
 
 
-def test_a_search_in_postgresql_reads_no_table_from_end_to_end(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a search asks of a user of many rows is found by indexes, and by the server's process of this connection
-    alone: a table has the rows of others, and others ask at the same time.
-    """
-    from siltstone.stores.sql.postgres import PostgresDatabase
+def plans_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets the steps of each statement's plan from now on."""
     from siltstone.stores.sql.postgres_transaction import PostgresTransaction
 
     steps: list[str] = []
@@ -70,11 +67,21 @@ def test_a_search_in_postgresql_reads_no_table_from_end_to_end(postgres: str, mo
         steps.extend(step for (step,) in rows(self, f"EXPLAIN {statement}", *parameters))
         return rows(self, statement, *parameters)
 
+    monkeypatch.setattr(PostgresTransaction, "rows", planned)
+    return steps
+
+
+def test_a_search_in_postgresql_reads_no_table_from_end_to_end(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a search asks of a user of many rows is found by indexes, and by the server's process of this connection
+    alone: a table has the rows of others, and others ask at the same time.
+    """
+    from siltstone.stores.sql.postgres import PostgresDatabase
+
     emptied(postgres)
     with closing(SqlStore(PostgresDatabase(postgres), small=0)) as store:
         store.set_fingerprint(space())
         store.commit("u", [said(str(n), f"a cat {n}", minute=n, seed=n) for n in range(300)])
-        monkeypatch.setattr(PostgresTransaction, "rows", planned)
+        steps = plans_of_postgresql(monkeypatch)
         with store._database._primary.one() as connection:  # type: ignore[attr-defined]
             for dear in ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"):
                 connection.execute(f"SET {dear} = 0")  # such as they are for who has a million rows
@@ -90,14 +97,6 @@ def test_words_are_scored_without_their_table(postgres: str, monkeypatch: pytest
     of them somewhere else.
     """
     from siltstone.stores.sql.postgres import PostgresDatabase
-    from siltstone.stores.sql.postgres_transaction import PostgresTransaction
-
-    steps: list[str] = []
-    rows = PostgresTransaction.rows
-
-    def planned(self: PostgresTransaction, statement: str, *parameters: Any) -> Any:
-        steps.extend(step for (step,) in rows(self, f"EXPLAIN {statement}", *parameters))
-        return rows(self, statement, *parameters)
 
     emptied(postgres)
     database = PostgresDatabase(postgres)
@@ -106,7 +105,7 @@ def test_words_are_scored_without_their_table(postgres: str, monkeypatch: pytest
         store.commit("u", [said(str(n), f"a cat {n}", minute=n, seed=n) for n in range(300)])
         with database._primary.one() as connection:
             connection.execute("VACUUM ANALYZE siltstone_terms, siltstone_rows")  # as the server does by itself
-        monkeypatch.setattr(PostgresTransaction, "rows", planned)
+        steps = plans_of_postgresql(monkeypatch)
         store.candidates("u", asked("cat", "17", seed=3))
 
     of_words = [step for step in steps if " on siltstone_terms" in step]

@@ -31,7 +31,7 @@ DOCS = ("docs", "alice")
 
 
 class TestSiltstoneStore(LangGraphStoreSuite):
-    """Over a store on disk, or elsewhere."""
+    """Over a folder, or wherever ``SILTSTONE_PLACE`` says."""
 
     @pytest.fixture
     def clock(self) -> FrozenClock:
