@@ -372,13 +372,13 @@ WHOLE: Final = "whole store"
 class Stats:
     """The state of one user's memory and of the store that holds it.
 
-    Counts are of live rows; ``bytes`` is on-disk size by part, in a database beside that of the ``WHOLE``, with all its
-    users and indexes; ``embedder`` names the model of the store;
-    ``pending_vectors`` counts texts that cannot be found by meaning yet; ``last_error`` is the embedder's last
-    failure, if any; ``health`` lists what was repaired or quarantined. ``jobs`` counts what a
-    model is at work on (``leased``), that wait after a failure, and that are ``dead``; ``unfinished`` has a line for
-    each of the first two, ``dead_letters`` for the last. ``reviews`` counts digests that wait for a person to look at
-    them. ``compression`` is tokens of messages per token of the summaries and statements made of them.
+    Counts are of live rows; ``bytes`` is the user's size on disk by part, and of a database also that of the ``WHOLE``
+    with all users and indexes; ``embedder`` names the model of the store; ``pending_vectors`` counts texts that cannot
+    be found by meaning yet; ``last_error`` is the embedder's last failure, if any; ``health`` lists what was repaired
+    or quarantined. ``jobs`` counts what a model is at work on (``leased``), what waits after a failure, and what
+    is ``dead``; ``unfinished`` has a line for each of the first two, ``dead_letters`` for the last. ``reviews`` counts
+    digests that wait for a person to look at them. ``compression`` is tokens of messages per token of the summaries and
+    statements made of them.
 
     ``model_usage`` is what language models were used for today (UTC), by all processes, and the day's budget, where
     ``Settings`` limits them; ``over_budget`` says when the next day begins, once that is used up. ``sensitive`` counts

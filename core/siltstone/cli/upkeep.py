@@ -28,7 +28,7 @@ def reembed(
 ) -> None:
     """Move a store to another embedding model: every user's vectors are made anew, the texts stay.
 
-    So they move into the vector store that siltstone --vector-store names, and back without it.
+    They go into the vector store that siltstone --vector-store names, and without it back into the store.
 
     Stopped or killed, it goes on when it is run again; until it is done, memories are found by their words.
 

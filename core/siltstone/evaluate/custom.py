@@ -80,8 +80,8 @@ def _unit(entry: Mapping[str, Any]) -> Unit:
         return Unit(id=id, text=check_text(entry["text"], "'text'", _LONGEST), time=time, kind=kind)
     told = {"role": entry["role"], "content": entry["content"], "name": entry.get("name")}
     session_id = entry.get("session_id")
-    named = "session" if session_id is None else session_id
-    read_messages([told], session_id=named, created_at=time, max_chars=_LONGEST)
+    place = "session" if session_id is None else session_id  # any that will do: only what the line says is checked
+    read_messages([told], session_id=place, created_at=time, max_chars=_LONGEST)
     return Unit(id=id, text=told["content"], time=time, session_id=session_id, role=told["role"], speaker=told["name"])
 
 

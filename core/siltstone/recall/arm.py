@@ -95,7 +95,7 @@ def session_z(arms: Sequence[Arm], sessions: Ints, sizes: Ints, rows: Ints, alon
     z = np.concatenate([arm.top_z for arm in arms])
     order = np.lexsort((-z, codes))
     codes, z = codes[order], z[order]
-    first = np.ones(len(codes), np.bool_)  # of their session
+    first = np.ones(len(codes), np.bool_)  # its session's best: so many places before is another session
     first[SESSION_TOP:] = codes[SESSION_TOP:] != codes[:-SESSION_TOP]
     codes, z = codes[first], z[first]
     shape = len(arms), count

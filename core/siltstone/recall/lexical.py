@@ -110,7 +110,7 @@ def _of_windows(candidates: Candidates, asked: _Postings, near: Ints, mean: np.f
     if links is None:
         links = int(np.count_nonzero(before >= 0) + np.count_nonzero(after >= 0))
     windows = np.concatenate([near, before.take(near), after.take(near)])
-    lengths = candidates.lengths.take(windows, mode="wrap")
+    lengths = candidates.lengths.take(windows, mode="wrap")  # of -1, which is none, the last row's
     lengths[windows < 0] = 0
     lengths = lengths.reshape(3, -1).sum(axis=0)
     norm = K1 * (1 - B + B * lengths / (mean * (1 + links / max(n, 1))))

@@ -87,7 +87,7 @@ def has_answers(benchmark: Benchmark) -> bool:
 def tried_out(model: ChatModel, judging: ChatModel) -> JudgeError:
     """Have the model answer once, and the judge all whose verdict is known; return how often it errs.
 
-    Raises what the models raise: before much is measured for them.
+    Raises what the models raise, so that nothing is measured for a model that does not answer.
     """
     if model is not judging:
         model.complete(request("Where does Ann live?", "Ann: I live in Lisbon."))

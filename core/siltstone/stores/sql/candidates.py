@@ -87,6 +87,7 @@ class Search:
         elif not chosen and not self._terms and self._vector is None:
             chosen = self._all_meant()
         found = self._rows(chosen)
+        # a session of fewer rows is cheaper to read in order than to look into for each of its chosen ones
         most = _PROBES * len(chosen) // len({row[1] for row in found}) + SESSION_TOP if found else 0
         sizes = self._sizes(chosen, most)
         links = self._linked(chosen, sizes, most)
@@ -195,7 +196,7 @@ class Search:
             parameter,
         )
         for number, *beside in found:
-            left, right = (([*map(int, listed.split(","))] if listed else []) + [-1, -1] for listed in beside)
+            left, right = ([*map(int, listed.split(",")), -1] if listed else [-1, -1] for listed in beside)
             yield number, (left[0], left[1]), (right[0], right[1])
 
     def _gathered(

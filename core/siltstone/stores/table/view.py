@@ -193,7 +193,7 @@ class View:
         """Return what the indexes know of a query; see ``protocols.Candidates``."""
         rows, n = self.rows, self.count
         eligible = self.matching(query.where, find)
-        if query.where.kinds is not None:  # hidden ones, too
+        if query.where.kinds is not None:  # which may name hidden ones, too
             eligible &= self.records
         postings = self._postings_of(query.terms)
         if query.near is not None:
