@@ -422,6 +422,36 @@ def test_what_is_owed_is_removed_though_nobody_asks(own_redis: Server, tmp_path:
             assert memory._engine.store.owed() == {}
 
 
+def test_what_comes_to_be_owed_while_owed_copies_are_removed_is_removed_too(own_redis: Server, tmp_path: Path) -> None:
+    """A forget that fails while the thread is at what earlier ones owe is not taken for done with them."""
+    proxy = Proxy(own_redis)
+    with opened(tmp_path / "m", proxy.url, settings=DEGRADE) as memory:
+        store = memory._engine.store
+        turn_owed = store.turn_owed
+
+        def striking(turn: Any) -> None:
+            if threading.current_thread().name == "siltstone-owed" and vars(store).pop("turn_owed", None):
+                windowed(memory)
+                assert "hyacinth" in own_redis.words()
+                proxy.cut()
+                with pytest.raises(BackendUnavailableError):
+                    memory.forget(ids=["b"])
+            turn_owed(turn)
+
+        memory.add([Message("user", "heliotrope", id="a"), Message("user", "hyacinth", id="b")], session_id="s")
+        windowed(memory)
+        proxy.cut()
+        with pytest.raises(BackendUnavailableError):
+            memory.forget(ids=["a"])
+        store.turn_owed = striking
+        proxy.mend()
+        while "turn_owed" in vars(store) or "b" in {message.id for message in memory.messages("s")}:
+            time.sleep(0.05)
+        proxy.mend()
+        while "hyacinth" in own_redis.words():
+            time.sleep(0.05)
+
+
 class Proxy:
     """A way to a server that can be cut while the server goes on for others."""
 

@@ -181,14 +181,15 @@ class SharedTurns(Turns):
         """Try once more to remove what is owed, then give the connections back."""
         self._closing.set()
         self.settle()
-        if self._settling is not None:
-            self._settling.join()
+        if (settling := self._settling) is not None:
+            settling.join()
         self._tier.close()
 
     def _settle(self, *, at_once: bool = False) -> None:
         """Remove every copy that is noted as owed, and strike it out; what cannot be removed now is, later."""
         if self._read_only:
             return
+        self._owes = False  # first: what is noted from here on is owed, whether this finds it or not
         try:
             page = self._owed()
             users = {unquote(user, errors="surrogatepass") for user in page.values() if user != EVERYBODY}
@@ -199,8 +200,7 @@ class SharedTurns(Turns):
                 self._ask(lambda user=user: self._tier.drop(user), at_once=at_once)  # type: ignore[misc]
             if page:
                 self._strike(page)
-            self._owes = False
-        except BackendUnavailableError:
+        except BaseException:
             self._settle_later()
             raise
 
@@ -214,10 +214,15 @@ class SharedTurns(Turns):
 
     def _keep_settling(self) -> None:
         pause = _REST
-        while self._owes and not self._closing.wait(pause):
+        while not self._closing.wait(pause):
             pause = min(2 * pause, _LONGEST_REST)
-            with suppress(SiltstoneError):  # it was said, and is tried again
-                self._settle(at_once=True)
+            if self._owes:
+                with suppress(SiltstoneError):  # it was said, and is tried again
+                    self._settle(at_once=True)
+            with self._guard:  # or who fails meanwhile would leave it to a thread that ends
+                if not self._owes:
+                    self._settling = None
+                    return
 
     def _owed(self) -> dict[str, str]:
         with self._guard:
