@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,3 +47,12 @@ def test_joined_words_count_as_their_parts() -> None:
     words = ["Alice", "moved", "搬到了里斯本", "in", "May。"]
     counter = E5TokenCounter()
     assert counter.count(" ".join(words)) == sum(counter.count(word) for word in words)
+
+
+def test_a_counter_that_has_counted_is_copied_and_pickled() -> None:
+    """It goes to another process, and into a copy, as a new one does: without what it has loaded."""
+    counter = E5TokenCounter()
+    assert counter.count("hello") == 2
+    for other in (pickle.loads(pickle.dumps(counter)), copy.deepcopy(counter)):
+        assert vars(other) == {}
+        assert other.count("hello") == 2

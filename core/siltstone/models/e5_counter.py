@@ -27,5 +27,8 @@ class E5TokenCounter:
 
         return tokenizer()
 
+    def __reduce__(self) -> tuple[type[E5TokenCounter], tuple[()]]:
+        return E5TokenCounter, ()  # copies, in this process or another, have what is loaded there
+
     def __repr__(self) -> str:
         return "E5TokenCounter()"
