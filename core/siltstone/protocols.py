@@ -447,8 +447,8 @@ class Candidates:
     ``dense``     ``(n,)`` nearness to the query, its cosine unless whitened, nan where it was not computed
     ``pending``   number of eligible rows without a vector
     ``traits``    ``(n,)`` bits of ``text.traits.traits``, where the store keeps them
-    ``session_sizes`` ``(sessions,)`` number of rows by the codes of ``session``, where the store knows it; exact below
-                  ``SESSION_TOP``, else at least that
+    ``session_sizes`` ``(sessions,)`` number of live rows by the codes of ``session``, where the store knows it; exact
+                  below ``SESSION_TOP``, else at least that
     ``links``     how many entries of ``previous`` and ``following`` are not -1, where the store knows it
     """
 

@@ -407,6 +407,19 @@ def test_words_are_counted_over_live_rows(store: Store) -> None:
     assert candidates.mean_length == pytest.approx(float(candidates.lengths[live].mean()))
 
 
+def test_sessions_are_as_large_as_what_lives_in_them(store: Store) -> None:
+    """Neither what was removed from a session nor earlier versions count, for sessions of so few rows."""
+    store.commit("u", [said(str(n), f"cat {n}", minute=n, session=f"s{n % 2}") for n in range(4)])
+    store.commit("u", [said("1", "cat again", minute=1, session="s1", version=2)], expect={"1": 1})
+    store.remove("u", ["2", "3"])
+    found = store.candidates("u", asked("cat"))
+    assert found.session_sizes is not None
+    rows = np.flatnonzero(found.eligible)
+    records = store.resolve("u", found.keys[rows].tolist())
+    assert sorted(record.session_id or "" for record in records if record is not None) == ["s0", "s1"]
+    assert found.session_sizes[found.session[rows]].tolist() == [1, 1]
+
+
 def test_chinese_is_found_by_its_characters(store: Store) -> None:
     """A Chinese sentence is many terms, not one."""
     store.commit("u", [said("a", "我叫张三，是深圳的前端工程师。")])

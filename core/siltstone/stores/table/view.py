@@ -129,9 +129,9 @@ class View:
 
     @cached
     def session_sizes(self) -> Ints:
-        """Number of rows by the codes of ``session``."""
+        """Number of live rows by the codes of ``session``."""
         sessions = self.rows["session"]
-        return np.bincount(sessions[sessions >= 0])
+        return np.bincount(sessions[self.alive & (sessions >= 0)], minlength=len(self.sessions.names))
 
     @cached
     def session_count(self) -> int:
