@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -124,3 +125,13 @@ def test_what_is_no_address_is_not_repeated(location: str) -> None:
     with pytest.raises(ConfigurationError, match="no address of PostgreSQL: nothing was opened") as refused:
         open_store(location, durability="fsync", read_only=False, create=True, lock_timeout=1, history=1)
     assert "gehe" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["password", "certificate", "authentication failed", "no such user"])
+def test_a_server_whose_name_sounds_like_a_refusal_is_waited_for(name: str) -> None:
+    """What the names of a server that does not run say is not taken for what a server said."""
+    pytest.importorskip("psycopg", reason="needs the extra postgres")
+    from siltstone.stores.sql.postgres import PostgresDatabase
+
+    with pytest.raises(BackendUnavailableError, match="try again once it answers"):
+        PostgresDatabase(f"postgresql://app@/memory?host=/nowhere/{quote(name)}", deadline=0.1)

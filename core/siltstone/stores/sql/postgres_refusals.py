@@ -19,6 +19,8 @@ _AT_THE_DOOR: Final = (
     (r"does not support SSL|certificate", "see to sslmode and sslrootcert in the address"),
 )
 """What is said where no connection is made, in the server's English: libpq passes on no code of it."""
+_NAMED: Final = re.compile(r"\"[^\"]*\"|host '[^']*'")
+"""Names of servers, sockets, roles and databases, which may hold any of those words."""
 _RIGHTS: Final = "let the role own the database; a superuser makes the extension there once: CREATE EXTENSION vector"
 _VECTORS: Final = "install pgvector 0.7 or newer there, and have its extension where the role's search_path finds it"
 
@@ -31,7 +33,8 @@ def remedy(exc: psycopg.Error) -> str | None:
     if isinstance(exc, (errors.FeatureNotSupported, errors.UndefinedFile, errors.UndefinedObject)):
         return _VECTORS if "vec" in told else None
     if isinstance(exc, psycopg.OperationalError) and exc.sqlstate is None:
-        return next((mends for said, mends in _AT_THE_DOOR if re.search(said, told)), None)
+        plain = _NAMED.sub("", told)
+        return next((mends for said, mends in _AT_THE_DOOR if re.search(said, plain)), None)
     return None
 
 
