@@ -28,6 +28,11 @@ class Ran:
         """The JSON document on stdout."""
         return json.loads(self.out)
 
+    @property
+    def told(self) -> str:
+        """What stands on stderr, out of the frame that breaks its lines where the terminal ends."""
+        return " ".join(self.err.replace("│", " ").split())
+
 
 class Shell:
     """Runs commands in this process, on a store of its own, as a shell with two variables set would."""
