@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,8 +69,11 @@ class Server:
         import pgserver
         from pgserver.postgres_server import PostgresServer
 
-        PostgresServer._instances.pop(self.data.resolve(), None)
-        return str(pgserver.get_server(self.data, cleanup_mode=None).get_uri())
+        for _ in range(6):  # on a busy machine it takes longer than the ten seconds for which that waits
+            PostgresServer._instances.pop(self.data.resolve(), None)
+            with suppress(subprocess.TimeoutExpired):
+                return str(pgserver.get_server(self.data, cleanup_mode=None).get_uri())
+        raise TimeoutError(f"the server in {self.data} does not start")
 
     def kill(self) -> None:
         """Kill all its processes at once, and wait until they are gone."""
