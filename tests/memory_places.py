@@ -1,4 +1,4 @@
-"""Where the memories of the adapters' tests lie: in a folder, or for the same tests where ``SILTSTONE_PLACE`` says."""
+"""Where the memories of tests lie; those of the adapters in a folder, or where ``SILTSTONE_PLACE`` says."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ from vector_stores import ENGINES
 FACT: Final = "I'm Alice, a front-end engineer in Shenzhen."
 PLACE: Final = os.environ.get("SILTSTONE_PLACE", "folder")
 """``folder``, ``memory``, ``sqlite``, ``postgres``, ``replica``, ``redis``, or a vector store of ``vector_stores``."""
+
+
+def empty_location(kind: str, request: pytest.FixtureRequest, folder: Path) -> str:
+    """Return where an empty store of a kind, ``folder``, ``sqlite`` or ``postgres``, may be made."""
+    if kind == "postgres":
+        url: str = request.getfixturevalue("postgres")
+        emptied(url)
+        return url
+    return f"sqlite:///{folder / 'memory.db'}" if kind == "sqlite" else str(folder / "memory")
 
 
 class FlakyMemory(TieredMemory):
@@ -46,12 +55,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     folder = {"location": tmp_path / "memory"}
     if PLACE == "memory":
         return {"location": ":memory:"}
-    if PLACE == "sqlite":
-        return {"location": f"sqlite:///{tmp_path / 'memory.db'}"}
-    if PLACE == "postgres":
-        url = request.getfixturevalue("postgres")
-        emptied(url)
-        return {"location": url}
+    if PLACE in ("sqlite", "postgres"):
+        return {"location": empty_location(PLACE, request, tmp_path)}
     if PLACE == "replica":
         primary, standby = request.getfixturevalue("replicated")
         emptied(primary.url)

@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from postgres_server import emptied
+from memory_places import empty_location
 from siltstone import NotFoundError, Settings, TieredMemory
 from siltstone.protocols import Floats
 from siltstone.records import WHOLE
@@ -262,11 +262,7 @@ def test_what_made_room_for_others_can_still_be_forgotten(tmp_path: Path, clock:
 @pytest.fixture(params=["folder", "sqlite", "postgres"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store may be made."""
-    if request.param == "postgres":
-        url: str = request.getfixturevalue("postgres")
-        emptied(url)
-        return url
-    return str(tmp_path / "m") if request.param == "folder" else f"sqlite:///{tmp_path / 'memory.db'}"
+    return empty_location(request.param, request, tmp_path)
 
 
 def own_bytes(memory: TieredMemory) -> int:

@@ -22,6 +22,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from memory_places import empty_location
 from plain_and_encrypted import KEY
 from redis_server import Server, free_port, needed
 from siltstone import Message, Settings, TieredMemory
@@ -349,13 +350,7 @@ def test_what_is_forgotten_is_gone_from_redis(own_redis: Server) -> None:
 @pytest.fixture(params=["folder", "sqlite", "postgres"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store of each durable kind is."""
-    if request.param == "postgres":
-        from postgres_server import emptied
-
-        url: str = request.getfixturevalue("postgres")
-        emptied(url)
-        return url
-    return str(tmp_path / "m") if request.param == "folder" else f"sqlite:///{tmp_path / 'm.db'}"
+    return empty_location(request.param, request, tmp_path)
 
 
 @pytest.mark.parametrize("everything", [False, True])
@@ -383,11 +378,7 @@ def test_a_forget_that_is_owed_is_finished_by_the_next_use(own_redis: Server, tm
     """In the process that forgot, any read or flush finishes it once Redis, which others still reach, is back."""
     proxy = Proxy(own_redis)
     with opened(tmp_path / "m", proxy.url, settings=DEGRADE) as memory:
-        memory.add([Message("user", "heliotrope", id="a")], session_id="s")
-        windowed(memory)
-        proxy.cut()
-        with pytest.raises(BackendUnavailableError):
-            memory.forget(ids=["a"])
+        forget_without(proxy, memory)
         assert "heliotrope" in own_redis.words()
         with opened(tmp_path / "m", own_redis.url, read_only=True) as other:
             assert windowed(other) == []
@@ -404,11 +395,7 @@ def test_what_is_owed_is_removed_though_nobody_asks(own_redis: Server, tmp_path:
     """
     proxy = Proxy(own_redis)
     with opened(tmp_path / "m", proxy.url, settings=DEGRADE) as memory:
-        memory.add([Message("user", "heliotrope", id="a")], session_id="s")
-        windowed(memory)
-        proxy.cut()
-        with pytest.raises(BackendUnavailableError):
-            memory.forget(ids=["a"])
+        forget_without(proxy, memory)
         if owed_by == "an earlier one":
             memory.close()
             memory = opened(tmp_path / "m", proxy.url, settings=DEGRADE)
@@ -450,6 +437,15 @@ def test_what_comes_to_be_owed_while_owed_copies_are_removed_is_removed_too(own_
         proxy.mend()
         while "hyacinth" in own_redis.words():
             time.sleep(0.05)
+
+
+def forget_without(proxy: Proxy, memory: TieredMemory) -> None:
+    """Store a turn ``a`` that is copied to Redis, and forget it while Redis is away: its copy is owed."""
+    memory.add([Message("user", "heliotrope", id="a")], session_id="s")
+    windowed(memory)
+    proxy.cut()
+    with pytest.raises(BackendUnavailableError):
+        memory.forget(ids=["a"])
 
 
 class Proxy:

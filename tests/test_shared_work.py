@@ -18,6 +18,7 @@ import pytest
 
 import shared_worker
 from items import said
+from memory_places import empty_location
 from postgres_server import emptied
 from siltstone import Settings, TieredMemory
 from siltstone.lifecycle.consolidate import Consolidator
@@ -37,11 +38,7 @@ USERS = 24
 @pytest.fixture(params=["sqlite", "postgres"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store of each engine is."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'memory.db'}"
-    url: str = request.getfixturevalue("postgres")
-    emptied(url)
-    return url
+    return empty_location(request.param, request, tmp_path)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from items import asked, known, said, space, vector
+from memory_places import empty_location
 from plain_and_encrypted import KEY
-from postgres_server import emptied
 from siltstone.opening import open_store
 from siltstone.protocols import SESSION_TOP, Candidates, Query, Refusal
 from siltstone.records import HIDDEN_KINDS
@@ -30,11 +30,7 @@ CANARY = "heliotrope"
 @pytest.fixture(params=["sqlite", "sqlite-encrypted", "postgres", "postgres-encrypted"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, bytes | None]:
     """Where an empty store of each engine is, and its key."""
-    if request.param.startswith("sqlite"):
-        url = f"sqlite:///{tmp_path / 'memory.db'}"
-    else:
-        url = request.getfixturevalue("postgres")
-        emptied(url)
+    url = empty_location(request.param.removesuffix("-encrypted"), request, tmp_path)
     if not request.param.endswith("encrypted"):
         return url, None
     pytest.importorskip("cryptography")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from items import asked, known, said, space, vector
+from memory_places import empty_location
 from plain_and_encrypted import KEY
 from postgres_server import emptied
 from siltstone import Settings, TieredMemory, upkeep
@@ -34,10 +35,7 @@ CANARY = "heliotrope-蓝鹊"
 @pytest.fixture(params=["sqlite", "postgres"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store of each engine is, and where its keys are to be."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'memory.db'}?keys={tmp_path / 'keys'}"
-    url: str = request.getfixturevalue("postgres")
-    emptied(url)
+    url = empty_location(request.param, request, tmp_path)
     return f"{url}{'&' if '?' in url else '?'}keys={tmp_path / 'keys'}"
 
 

@@ -23,6 +23,7 @@ import pytest
 
 from items import asked, known, said, space, vector
 from listening import NAMELESS, Listening
+from memory_places import empty_location
 from postgres_server import Server, emptied
 from siltstone import Message, Settings, TieredMemory
 from siltstone.errors import (
@@ -56,11 +57,7 @@ QUESTIONS = ["Where does Alice live?", "我对什么过敏？", "What is the cat
 @pytest.fixture(params=["sqlite", "postgres"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store of each engine is."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'memory.db'}"
-    url: str = request.getfixturevalue("postgres")
-    emptied(url)
-    return url
+    return empty_location(request.param, request, tmp_path)
 
 
 @pytest.fixture
