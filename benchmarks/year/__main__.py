@@ -21,23 +21,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1]))  # for what all benchmarks share
+
 from alone import changed, table, understood
 from life import DAYS, PHRASINGS, START, Life, judge, talk
+from machine import machine
 
-from siltstone import Settings, TieredMemory, __version__
+from siltstone import Settings, TieredMemory
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.upkeep import compact
 
@@ -120,18 +120,6 @@ def measure(memory: TieredMemory, life: Life, day: int, told: int, spent: float)
         context_cpu_ms=round(median(cpu), 1),
         consolidate_s=round(spent, 2),
     )
-
-
-def machine() -> dict[str, Any]:
-    return {
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "faiss-cpu": version("faiss-cpu"),
-        "siltstone": __version__,
-        "date": date.today().isoformat(),
-    }
 
 
 def show(months: Sequence[Month]) -> None:
