@@ -20,9 +20,7 @@ END $$"""
 
 def statements() -> list[str]:
     """Return what makes the tables, in order."""
-    tables = [
-        engine_statement(statement, "").strip() for step in STEPS for statement in (*step.statements, *step.on_server)
-    ]
+    tables = [engine_statement(statement, "").strip() for step in STEPS for statement in step.of_server]
     users_first = sorted(BY_USER, key=lambda table: table != "siltstone_users")
     return [
         VECTORS,

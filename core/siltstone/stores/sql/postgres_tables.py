@@ -45,7 +45,7 @@ def bring_up_to_date(connection: psycopg.Connection[Any], location: str, lock_ti
     if format == 0:
         connection.execute(VECTORS)
     for step in STEPS[format:]:
-        for statement in (*step.statements, *step.on_server):
+        for statement in step.of_server:
             connection.execute(engine_statement(statement, "PARTITION BY HASH (user_id)" if divided else ""))
         for table in step.by_user:
             for statement in partitions(table) if divided else [distribution(table)]:

@@ -34,6 +34,11 @@ class Step:
     fill: tuple[str, ...] = ()
     on_server: tuple[str, ...] = ()
 
+    @property
+    def of_server(self) -> tuple[str, ...]:
+        """All statements for PostgreSQL but ``fill``."""
+        return (*self.statements, *self.on_server)
+
 
 CELLS: Final = (
     "kind",
