@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,28 +101,21 @@ def experiment(
     given: answers.Answers | None = None
     failed: SiltstoneError | None = None
     with _place(work) as folder:
-        error = None if model is None or judging is None else answers.tried_out(model, judging)
+        answer = None
+        if model is not None and judging is not None:
+            error = answers.tried_out(model, judging)
+            answer = partial(answers.answered, model=model, judging=judging, error=error)
         with working("experiment") as move:
             plan = Plan(tuple(budgets), window)
             tried = run(benchmark, folder, plan, embedder=embedding, counter=counter, move=move)
         if not as_json:
             show_experiment(tried)
-        if model is not None and judging is not None and error is not None:
-            with working("answers") as move:
-                try:
-                    given = answers.answered(
-                        tried,
-                        benchmark,
-                        folder,
-                        model=model,
-                        judging=judging,
-                        error=error,
-                        embedder=embedding,
-                        counter=counter,
-                        move=move,
-                    )
-                except SiltstoneError as exc:  # what was measured without it is told all the same
-                    failed = exc
+        if answer is not None:
+            try:
+                with working("answers") as move:
+                    given = answer(tried, benchmark, folder, embedder=embedding, counter=counter, move=move)
+            except SiltstoneError as exc:  # what was measured without it is told all the same
+                failed = exc
     if as_json:
         document: dict[str, Any] = report.to_json(tried)
         write_json(document if given is None else {**document, "answers": answers.to_json(given)})
