@@ -303,20 +303,23 @@ def test_a_server_that_fell_back_serves_nothing_stale(tmp_path: Path) -> None:
         server = Server(Path(folder))
         try:
             with opened(tmp_path / "m", server.url, settings=DEGRADE) as memory:
-                memory.add([Message("user", f"{name} word", id=name) for name in ("aaa", "bbb", "ccc")], session_id="s")
-                memory.add([Message("user", "zzz word", id="zzz")], session_id="t")
+                memory.add(
+                    [Message("user", f"{name} word", id=name) for name in ("heliotrope", "hyacinth", "lupin")],
+                    session_id="s",
+                )
+                memory.add([Message("user", "yarrow word", id="yarrow")], session_id="t")
                 assert (len(windowed(memory)), len(windowed(memory, "t"))) == (3, 1)
                 server.client().save()
-                memory.forget(ids=["aaa", "zzz"])
-                memory.update("bbb", text="other")
-                memory.add([("user", "ddd")], session_id="s")
-                assert "aaa" not in server.words()
+                memory.forget(ids=["heliotrope", "yarrow"])
+                memory.update("hyacinth", text="other")
+                memory.add([("user", "mullein")], session_id="s")
+                assert "heliotrope" not in server.words()
                 server.kill()
                 server.start()
-                assert "aaa" in server.words()
-                assert windowed(memory) == ["other", "ccc word", "ddd"]
-                assert windowed(memory) == ["other", "ccc word", "ddd"]
-                assert not any(word in server.words() for word in ("aaa", "bbb word", "zzz"))
+                assert "heliotrope" in server.words()
+                assert windowed(memory) == ["other", "lupin word", "mullein"]
+                assert windowed(memory) == ["other", "lupin word", "mullein"]
+                assert not any(word in server.words() for word in ("heliotrope", "hyacinth word", "yarrow"))
         finally:
             server.kill()
 
