@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import siltstone
-from siltstone import TieredMemory
-from siltstone.forks import ForkSafeLock, cached
+from redis_server import free_port
+from siltstone import Settings, TieredMemory
+from siltstone.forks import ForkSafeEvent, ForkSafeLock, cached
 from siltstone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder()
@@ -177,3 +180,74 @@ def test_a_guard_is_free_in_the_child(tmp_path: Path) -> None:
     with guard:
         assert in_a_child(enter) == 0
     enter()
+
+
+def conditions() -> list[threading.Condition]:
+    """Return all conditions that there are: those within events, too."""
+    return [found for found in gc.get_objects() if isinstance(found, threading.Condition)]
+
+
+@contextmanager
+def held_by_another(before: Sequence[threading.Condition]) -> Iterator[int]:
+    """Have another thread hold the locks of all conditions that were not there before; how many these are."""
+    made = [found for found in conditions() if not any(found is old for old in before)]
+    taken, free = threading.Event(), threading.Event()
+    held: list[threading.Condition] = []
+
+    def hold() -> None:
+        held.extend(condition for condition in made if condition.acquire(blocking=False))  # some share one lock
+        taken.set()
+        free.wait()
+        for condition in held:
+            condition.release()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    taken.wait()
+    try:
+        yield len(held)
+    finally:
+        free.set()
+        holder.join()
+
+
+def test_an_event_is_free_in_the_child_and_stays_set() -> None:
+    """Forked while another thread is amid it, the child sets it and waits for it; what was set still is."""
+    before = conditions()
+    event, was_set = ForkSafeEvent(), ForkSafeEvent()
+    was_set.set()
+
+    def use() -> None:
+        assert not event.is_set()
+        assert not event.wait(0.01)
+        event.set()
+        assert event.wait()
+        assert was_set.wait()
+
+    with held_by_another(before) as held:
+        assert held == 2
+        assert in_a_child(use) == 0
+    assert not event.is_set()
+
+
+@pytest.mark.parametrize("away", [False, True], ids=["turns of its own", "turns on a server that is away"])
+def test_a_child_closes_what_other_threads_were_amid(tmp_path: Path, away: bool) -> None:
+    """Forked while others are amid every event and condition of a memory, the child writes, asks and closes it."""
+    short_term = None
+    if away:
+        pytest.importorskip("redis", reason="needs the extra redis")
+        short_term = f"redis://127.0.0.1:{free_port()}/0"
+    before = conditions()
+    settings = Settings(short_term_down="degrade", requests_per_minute=9)
+    with TieredMemory.open(tmp_path, embedder=EMBEDDER, short_term=short_term, settings=settings) as memory:
+        memory.add([("user", "I like plums.")], session_id="s")
+        memory.consolidate()
+
+        def use() -> None:
+            memory.add([("user", "I was forked.")], session_id="s")
+            assert "forked" in memory.context("Who was forked?", session_id="s").text
+            memory.close()
+
+        with held_by_another(before) as held:
+            assert held > 2
+            assert in_a_child(use) == 0

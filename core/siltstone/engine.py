@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import tracing
 from .bound import ROUGH, BoundEmbedder, check_name
 from .errors import ConfigurationError
-from .forks import ForkSafeLock, ForkSafeThreads
+from .forks import ForkSafeEvent, ForkSafeLock, ForkSafeThreads
 from .keepers import Keepers
 from .meter import Meter
 from .models.checked import CheckedEmbedder
@@ -65,7 +64,7 @@ class Engine:
         self.read_only = read_only
         self.counter = resolve_counter(token_counter)
         self.clock: Clock = clock or SystemClock()
-        self._closing = threading.Event()
+        self._closing = ForkSafeEvent()
         self.limiter = self._limiter(settings)
         self._holder = Holder(guard, self.limiter, meter, ROUGH)
         self.reranker = guard.reranker(resolve_reranker(reranker))

@@ -2,6 +2,7 @@
 
 ``ForkSafeLock`` is for what a child may find half done; ``unforked`` for what it may not: a library with threads of its
 own, as BLAS has for large products, waits for ever in a child that was forked while another thread was starting them.
+``ForkSafeEvent`` is for what a child tells or asks, too: an event of ``threading`` holds a lock within.
 ``cached`` is for what is computed once: until Python 3.12 ``functools.cached_property`` holds a lock, which a child
 finds held where another thread was amid it. ``ForkSafeThreads`` is for threads, which a child has to start anew.
 """
@@ -38,6 +39,29 @@ class ForkSafeLock:
 
     def __exit__(self, *_: object) -> None:
         self._held.release()  # the one that was taken: who forks within the block leaves it twice
+
+
+class ForkSafeEvent:
+    """An event that a forked child can set and wait for, whichever thread of its parent was amid that.
+
+    One that was set still is.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        _events.add(self)
+
+    def is_set(self) -> bool:
+        """Return whether it has been set."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """Set it for good, and let go whoever waits."""
+        self._event.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Return when it is set, or after ``timeout`` seconds; whether it is set."""
+        return self._event.wait(timeout)
 
 
 class ForkSafeThreads:
@@ -85,11 +109,16 @@ unforked: Final = threading.RLock()
 """``with unforked:`` around work during which this process must not be forked; a fork waits for its end."""
 
 _locks: WeakSet[ForkSafeLock] = WeakSet()
+_events: WeakSet[ForkSafeEvent] = WeakSet()
 
 
 def _in_child() -> None:
     for lock in list(_locks):
         lock._lock = threading.Lock()
+    for event in list(_events):
+        was_set, event._event = event.is_set(), threading.Event()
+        if was_set:
+            event.set()
     unforked.release()
 
 

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 from urllib.parse import quote, unquote
 
 from ..errors import BackendUnavailableError, SiltstoneError
-from ..forks import ForkSafeLock
+from ..forks import ForkSafeEvent, ForkSafeLock
 from ..protocols import EVERYBODY, Clock, Commit, KeepsOwed, SharedShortTermStore, Store, Stored, Turn
 from ..records import Message
 from ..settings import ShortTermDown
@@ -58,7 +58,7 @@ class SharedTurns(Turns):
         self._rests_until = 0.0
         self._owes = True
         self._unnoted: dict[str, str] = {}
-        self._closing = threading.Event()
+        self._closing = ForkSafeEvent()
         self._settling: threading.Thread | None = None
 
     def open(self) -> None:
@@ -209,8 +209,9 @@ class SharedTurns(Turns):
         with self._guard:
             self._owes = True
             if not (self._closing.is_set() or (self._settling is not None and self._settling.is_alive())):
-                self._settling = threading.Thread(target=self._keep_settling, name="siltstone-owed", daemon=True)
-                self._settling.start()
+                settling = threading.Thread(target=self._keep_settling, name="siltstone-owed", daemon=True)
+                settling.start()
+                self._settling = settling  # not before: a child forked here could not join it
 
     def _keep_settling(self) -> None:
         pause = _REST
