@@ -12,14 +12,14 @@ from typing import Any
 class Running:
     """Serves an ASGI application while it is entered; ``url`` is its address, ``port`` where, if not anywhere."""
 
-    def __init__(self, app: Any, *, port: int = 0, **options: Any) -> None:
+    def __init__(self, app: Any, *, port: int = 0, grace: int = 20, **options: Any) -> None:
         from siltstone.http.serving import server
 
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", port))
         self._socket.listen(128)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self._server = server(app, grace=20, **options)
+        self._server = server(app, grace=grace, **options)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
 
     def __enter__(self) -> Running:
@@ -31,9 +31,18 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         """Let it finish what it is at."""
-        self._server.should_exit = True
+        self.end()
         self._thread.join(30)
         self._socket.close()
+
+    def end(self) -> None:
+        """Tell it to end."""
+        self._server.should_exit = True
+
+    def has_ended(self, within: float) -> bool:
+        """Return whether it ends within so many seconds."""
+        self._thread.join(within)
+        return not self._thread.is_alive()
 
 
 def status(connection: socket.socket) -> int:

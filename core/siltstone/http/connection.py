@@ -11,7 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE: Final = 30.0
 """Seconds in which the head of a request has to come, from the opening of the connection or its first byte."""
-_LINGER: Final = 5.0
+LINGER: Final = 5.0
 """Seconds in which what is left of a body that was refused is taken, and thrown away."""
 
 
@@ -22,9 +22,9 @@ class Lingering:
     read yet (RFC 9112, 9.6).
     """
 
-    def __init__(self, transport: asyncio.Transport, is_whole: Callable[[], bool]) -> None:
-        """``is_whole``: whether all of the request has come."""
-        self._transport, self._is_whole = transport, is_whole
+    def __init__(self, transport: asyncio.Transport, is_whole: Callable[[], bool], linger: float) -> None:
+        """``is_whole``: whether all of the request has come; ``linger``: seconds for which the other side is waited."""
+        self._transport, self._is_whole, self._linger = transport, is_whole, linger
         self.is_lingering = False
 
     def __getattr__(self, name: str) -> Any:
@@ -42,27 +42,32 @@ class Lingering:
         self.is_lingering = True
         self._transport.write_eof()
         self._transport.resume_reading()
-        asyncio.get_running_loop().call_later(_LINGER, self._transport.close)
+        asyncio.get_running_loop().call_later(self._linger, self._transport.close)
 
 
 class Connection(H11Protocol):
     """Uvicorn bounds the time between requests; this bounds that of a head which comes by drops, or not at all."""
 
-    def __init__(self, *args: Any, patience: float = PATIENCE, **options: Any) -> None:
+    def __init__(self, *args: Any, patience: float = PATIENCE, linger: float = LINGER, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._patience = patience
+        self._patience, self._linger = patience, linger
         self._waiting: asyncio.TimerHandle | None = None
         self._ending: Lingering | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first head."""
-        self._ending = Lingering(transport, lambda: self.conn.their_state is not h11.SEND_BODY)
+        self._ending = Lingering(transport, lambda: self.conn.their_state is not h11.SEND_BODY, self._linger)
         super().connection_made(self._ending)  # type: ignore[arg-type]
         self._waiting = self.loop.call_later(self._patience, self._give_up)
 
+    @property
+    def is_lingering(self) -> bool:
+        """Whether all has been said, and the other side has yet to read it."""
+        return self._ending is not None and self._ending.is_lingering
+
     def data_received(self, data: bytes) -> None:
         """Take bytes; where a head has begun and is not whole, wait for its rest, from its first byte on."""
-        if self._ending is not None and self._ending.is_lingering:
+        if self.is_lingering:
             return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
@@ -74,6 +79,11 @@ class Connection(H11Protocol):
         """Wait no more."""
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Let it end as the service does: after the answer under way, or once that was read."""
+        if not self.is_lingering:
+            super().shutdown()
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -17,7 +18,7 @@ from fastapi import FastAPI
 from ..access import Tokens
 from ..errors import ConfigurationError
 from ..text.hosts import is_loopback
-from .connection import PATIENCE, Connection
+from .connection import LINGER, PATIENCE, Connection
 
 logger = logging.getLogger("siltstone.http")
 
@@ -25,6 +26,8 @@ _LONGEST_HEAD: Final = 256 << 10
 """Bytes: the longest id of four-byte characters, percent-encoded in a path, and headers."""
 _AFTERWARDS: Final = 10
 """Seconds after the grace in which the memory is closed; the process ends then, whatever still holds it."""
+_LOOK: Final = 0.05
+"""Seconds between two looks at what has arrived."""
 
 
 def check_address(host: str, tokens: Tokens | None) -> None:
@@ -46,7 +49,21 @@ def listening(host: str, port: int) -> socket.socket:
         raise ConfigurationError(f"{host} port {port} cannot be listened to: {exc}; --port N takes another") from exc
 
 
-class _Process(uvicorn.Server):
+class _Server(uvicorn.Server):
+    """A server whose end loses no answer: to what had arrived when it was told to end, or to what it cuts off."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what is under way, or cut it off; close the memory, and wait for who has yet to read an answer."""
+        await asyncio.sleep(_LOOK)  # or what waits to be accepted or read would be closed unanswered
+        await super().shutdown(sockets)
+        while not self.force_exit and (self.server_state.tasks or self._lingers()):
+            await asyncio.sleep(_LOOK)
+
+    def _lingers(self) -> bool:
+        return any(isinstance(one, Connection) and one.is_lingering for one in self.server_state.connections)
+
+
+class _Process(_Server):
     """A server that is all that its process does: told to end, the process ends in time."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -66,16 +83,22 @@ def _cut_off() -> None:
 
 
 def server(
-    app: FastAPI, *, grace: int, patience: float = PATIENCE, of: type[uvicorn.Server] = uvicorn.Server
+    app: FastAPI,
+    *,
+    grace: int,
+    patience: float = PATIENCE,
+    linger: float = LINGER,
+    of: type[uvicorn.Server] = _Server,
 ) -> uvicorn.Server:
     """Return what serves an application: it logs no paths, tells nobody what it is, and trusts no header of a proxy.
 
     ``grace``: seconds for which requests under way are waited for at the end; ``patience``: seconds in which the head
-    of a request has to come; ``of``: the class that serves.
+    of a request has to come; ``linger``: seconds for which who is refused amid a body may go on sending; ``of``: the
+    class that serves.
     """
     config = uvicorn.Config(
         app,
-        http=partial(Connection, patience=patience),  # type: ignore[arg-type]  # called as the class is
+        http=partial(Connection, patience=patience, linger=linger),  # type: ignore[arg-type]  # called as the class is
         log_config=None,
         access_log=False,
         server_header=False,
