@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from siltstone.index.products import product
 from siltstone.index.whitening import LEAST, PRIOR, RIDGE, whitening
 from siltstone.protocols import Floats
 
@@ -66,13 +67,39 @@ def test_a_question_that_is_the_mean_stays_as_it_is() -> None:
     assert np.array_equal(whitened(whitened.mean), whitened.mean)
 
 
-def test_fewer_vectors_than_dimensions_are_whitened_in_every_direction() -> None:
-    """The matrix is the inverse root of the whole covariance, also where most directions have no variance."""
-    vectors = np.random.default_rng(5).standard_normal((20, 64)).astype(np.float32)
+def clusters(count: int, n: int, dim: int) -> Floats:
+    """Return vectors of a few orthogonal clusters: their largest variances are the same."""
+    return np.repeat(np.eye(dim, dtype=np.float32)[:count], n // count, axis=0)
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        pytest.param(crowd(20, 64), id="fewer than dimensions"),
+        pytest.param(crowd(60, 64), id="about as many"),
+        pytest.param(crowd(300, 64), id="more"),
+        pytest.param(crowd(20, 64)[[0, 1] * 20], id="of two texts"),
+        pytest.param(clusters(4, 40, 64), id="with equal variances"),
+        pytest.param(unit(np.random.default_rng(5).standard_normal((100, 384))), id="of no direction"),
+    ],
+)
+def test_a_question_is_damped_by_the_inverse_root_of_the_whole_covariance(vectors: Floats) -> None:
+    """As its eigenvectors have it, in every direction: also in those without variance."""
+    n, dim = vectors.shape
     found = whitening(vectors)
     assert found is not None
-    variances, directions = np.linalg.eigh(np.cov(vectors.T, bias=True))
-    shares = np.maximum(variances, 0) / variances.max() * 20 / (20 + PRIOR)
-    expected = (directions * (shares + RIDGE) ** -0.5) @ directions.T
-    matrix = (found.directions.T * found.gains) @ found.directions + RIDGE**-0.5 * np.eye(64)
-    np.testing.assert_allclose(matrix, expected, atol=1e-5)
+    trust = n / (n + PRIOR)
+    variances, directions = np.linalg.eigh(np.cov(vectors.T.astype(np.float64), bias=True))
+    shares = np.maximum(variances, 0) / variances.max() * trust
+    inverse_root = (directions * (shares + RIDGE) ** -0.5) @ directions.T
+    for question in unit(np.random.default_rng(6).standard_normal((20, dim))):
+        expected = inverse_root @ (question - trust * vectors.mean(axis=0))
+        np.testing.assert_allclose(found(question), expected / np.linalg.norm(expected), atol=2e-6)
+
+
+@pytest.mark.parametrize(("n", "dim", "m"), [(3, 5, 7), (100, 384, 100), (384, 60, 384), (1, 5_000, 90), (90, 90, 200)])
+def test_a_product_of_matrices_is_the_same_in_pieces(n: int, dim: int, m: int) -> None:
+    """However it is cut for one thread."""
+    random = np.random.default_rng(7)
+    left, right = random.standard_normal((n, dim)), random.standard_normal((dim, m))
+    np.testing.assert_allclose(product(left.astype(np.float32), right.astype(np.float32)), left @ right, atol=1e-3)

@@ -1,15 +1,19 @@
-"""Products of many rows with one vector, without the threads of others."""
+"""Products of many rows with a vector or with each other, without the threads of others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import faiss
 import numpy as np
 
 from ..forks import unforked
 from ..protocols import Floats
+
+_IN_ONE_THREAD: Final = 1 << 18
+"""Multiplications in a product of matrices up to which OpenBLAS, which NumPy's wheels have, wakes no other thread."""
 
 
 def products(rows: Floats, vector: Floats) -> Floats:
@@ -20,6 +24,31 @@ def products(rows: Floats, vector: Floats) -> Floats:
     """
     found: Floats = np.einsum("ij,j->i", rows, vector)
     return found
+
+
+def product(left: Floats, right: Floats) -> Floats:
+    """Return the product of two matrices, ``(n, m)``, in this thread alone. O(n · dim · m).
+
+    Not of a matrix and a view of itself, turned: NumPy has another way for these, with threads.
+    """
+    found = np.zeros((len(left), right.shape[1]), np.float32)
+    _add_product(found, left, right)
+    return found
+
+
+def _add_product(found: Floats, left: Floats, right: Floats) -> None:
+    n, dim, m = *left.shape, right.shape[1]
+    if n * dim * m <= _IN_ONE_THREAD:
+        found += left @ right
+    elif dim >= max(n, m):
+        _add_product(found, left[:, : dim // 2], right[: dim // 2])
+        _add_product(found, left[:, dim // 2 :], right[dim // 2 :])
+    elif n >= m:
+        _add_product(found[: n // 2], left[: n // 2], right)
+        _add_product(found[n // 2 :], left[n // 2 :], right)
+    else:
+        _add_product(found[:, : m // 2], left, right[:, : m // 2])
+        _add_product(found[:, m // 2 :], left, right[:, m // 2 :])
 
 
 def gram(rows: Floats) -> Floats:

@@ -184,7 +184,7 @@ class Vectors:
     def whitened(self, query: Floats) -> Floats:
         """Return the query as it is compared in the user's own space, ``(dim,)`` of unit length; see ``whitening``.
 
-        The space is measured by the first search, and by one when the vectors have grown by a quarter, in about
+        The space is measured by the first search, and by one when the vectors have grown by a quarter, in up to
         50 ms; searches meanwhile go on with the last one.
         """
         if self.count >= self._space_until and self._measuring.acquire(blocking=False):
