@@ -33,11 +33,13 @@ class Odd(HashEmbedder):
     [
         ([[1, 0, 0, float("nan")]], "NaN"),
         ([[1, 0, 0, float("inf")]], "infinity"),
+        ([[1e300, 0, 0, float("-inf")]], "infinity"),
         ([[0, 0, 0, 0]], "length zero"),
         ([[1, 0, 0]], "shape"),
         ([[[1, 0, 0, 0]]], "shape"),
         ([[1, 0, 0, 0], [1, 0, 0, 0]], "shape"),
         ([["a", "b", "c", "d"]], "no array of numbers"),
+        ([[10**400, 0, 0, 0]], "no array of numbers"),
         ([None], "shape|no array"),
     ],
 )
@@ -56,6 +58,16 @@ def test_sound_vectors_are_brought_into_form() -> None:
     assert np.allclose(checked.embed_query("x"), [0.6, 0.8, 0, 0])
     unit = np.array([[0.6, 0.8, 0, 0]], np.float32)
     assert CheckedEmbedder(Odd(unit)).embed_documents(["x"]) is unit
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e-23, 1e-18, 1e18, 1e19, 1e30, 1e300])
+def test_vectors_of_any_length_are_scaled(scale: float) -> None:
+    """However long or short, a finite vector becomes one of unit length, beside any other."""
+    rows = [[3 * scale, 4 * scale, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    for given in (rows, np.array(rows, np.float32 if 1e-30 < scale < 1e37 else np.float64)):
+        checked = CheckedEmbedder(Odd(given))
+        assert np.allclose(checked.embed_documents(["x", "y"]), [[0.6, 0.8, 0, 0], [0, 1, 0, 0]])
+        assert checked.embed_query("x").dtype == np.float32
 
 
 def test_identity_shows_through() -> None:

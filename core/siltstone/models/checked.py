@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, sqrt
+from math import inf, sqrt
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..protocols import Embedder, Floats
 
 _TOLERANCE: Final = 1e-3
 """How far from one a vector's length may be before it is scaled; float16 services stay below it."""
+_VANISHING: Final = 1e-30
+"""A square of a length below which float32 rounds it too much, or to nothing."""
 
 
 class CheckedEmbedder:
@@ -62,8 +65,9 @@ class CheckedEmbedder:
 
     def _check(self, rows: object, shape: tuple[int, ...]) -> Floats:
         try:
-            vectors = np.asarray(rows, np.float32)
-        except (TypeError, ValueError) as exc:
+            with np.errstate(over="ignore"):
+                vectors = np.asarray(rows, np.float32)
+        except (TypeError, ValueError, OverflowError) as exc:
             raise ModelError(f"the embedder {self.name!r} returned no array of numbers: {exc}").quoting(exc) from exc
         if vectors.shape != shape:
             raise ModelError(
@@ -72,10 +76,19 @@ class CheckedEmbedder:
             )
         squares = np.einsum("...i,...i->...", vectors, vectors)
         least, most = float(squares.min()), float(squares.max())  # nan, if there is one
-        if not isfinite(most):
-            raise ModelError(f"the embedder {self.name!r} returned NaN or infinity: nothing was stored")
-        if not least:
-            raise ModelError(f"the embedder {self.name!r} returned a vector of length zero: nothing was stored")
+        if not (least > _VANISHING and most < inf):
+            return self._of_any_length(np.asarray(rows, np.float64))
         if max(1 - sqrt(least), sqrt(most) - 1) > _TOLERANCE:
             vectors = vectors / np.sqrt(squares)[..., None]
         return vectors
+
+    def _of_any_length(self, rows: NDArray[np.float64]) -> Floats:
+        """Return rows at unit length whose squares are too large or too small for float32."""
+        largest = np.abs(rows).max(axis=-1, keepdims=True)
+        if not np.isfinite(largest).all():
+            raise ModelError(f"the embedder {self.name!r} returned NaN or infinity: nothing was stored")
+        if not largest.all():
+            raise ModelError(f"the embedder {self.name!r} returned a vector of length zero: nothing was stored")
+        near_one = rows / largest
+        units: Floats = (near_one / np.linalg.norm(near_one, axis=-1, keepdims=True)).astype(np.float32)
+        return units
