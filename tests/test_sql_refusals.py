@@ -127,6 +127,31 @@ def test_what_is_no_address_is_not_repeated(location: str) -> None:
     assert "gehe" not in str(refused.value)
 
 
+def test_what_merely_names_a_vector_is_no_lack_of_pgvector(own_server: Server) -> None:
+    """What mends a lack of pgvector is advised where that is what is missing, not where a table or column is named."""
+    import psycopg
+
+    from siltstone.stores.sql.postgres_refusals import remedy
+
+    def advised(*statements: str) -> bool:
+        with psycopg.connect(address(own_server, "postgres", "postgres")) as connection:
+            try:
+                for statement in statements:
+                    connection.execute(statement)
+            except psycopg.Error as exc:
+                return "pgvector" in (remedy(exc) or "")
+            raise AssertionError("it was not refused")
+
+    made = "CREATE TABLE siltstone_vectors (vector int[])"
+    looked_at = "CREATE VIEW siltstone_vec AS SELECT vector FROM siltstone_vectors"
+    assert not advised(made, "ALTER TABLE siltstone_vectors DROP CONSTRAINT nothing")
+    assert not advised(made, "ALTER TABLE siltstone_vectors ALTER vector TYPE nothing")
+    assert not advised(made, looked_at, "ALTER TABLE siltstone_vectors ALTER vector TYPE text[]")
+    assert not advised("LOAD '/nowhere/siltstone_vectors'")
+    assert advised("CREATE TABLE siltstone_vectors (vector halfvec)")
+    assert advised("LOAD '/nowhere/vector'")
+
+
 @pytest.mark.parametrize("name", ["password", "certificate", "authentication failed", "no such user"])
 def test_a_server_whose_name_sounds_like_a_refusal_is_waited_for(name: str) -> None:
     """What the names of a server that does not run say is not taken for what a server said."""

@@ -23,6 +23,14 @@ _NAMED: Final = re.compile(r"\"[^\"]*\"|host '[^']*'")
 """Names of servers, sockets, roles and databases, which may hold any of those words."""
 _RIGHTS: Final = "let the role own the database; a superuser makes the extension there once: CREATE EXTENSION vector"
 _VECTORS: Final = "install pgvector 0.7 or newer there, and have its extension where the role's search_path finds it"
+_QUOTED: Final = re.compile(r"[\"'«»„“”‘’]([^\"'«»„“”‘’]+)[\"'«»„“”‘’]")
+"""Names in what a server says, in any language."""
+_PGVECTOR: Final = (
+    (errors.FeatureNotSupported, re.compile("vector")),  # the extension, which is not available
+    (errors.UndefinedFile, re.compile(r".*/vector(\.control|\.so)?")),
+    (errors.UndefinedObject, re.compile("vector|halfvec|halfvec_ip_ops|hnsw")),
+)
+"""What is missing, by its name, where pgvector is missing or too old."""
 
 
 def remedy(exc: psycopg.Error) -> str | None:
@@ -30,8 +38,10 @@ def remedy(exc: psycopg.Error) -> str | None:
     told = str(exc)
     if isinstance(exc, errors.InsufficientPrivilege):
         return None if "row-level security" in told else _RIGHTS
-    if isinstance(exc, (errors.FeatureNotSupported, errors.UndefinedFile, errors.UndefinedObject)):
-        return _VECTORS if "vec" in told else None
+    for kind, ours in _PGVECTOR:
+        if isinstance(exc, kind):
+            said = exc.diag.message_primary or ""  # what follows that may quote the statement
+            return _VECTORS if any(map(ours.fullmatch, _QUOTED.findall(said))) else None
     if isinstance(exc, psycopg.OperationalError) and exc.sqlstate is None:
         plain = _NAMED.sub("", told)
         return next((mends for said, mends in _AT_THE_DOOR if re.search(said, plain)), None)
