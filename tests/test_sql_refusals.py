@@ -115,6 +115,8 @@ def test_what_is_refused_later_is_an_error_that_passes(guarded: Server) -> None:
         "postgresql://app:gehe/im@host/db",
         "postgresql://app:gehe@im@host/db",
         "postgresql://app:gehe%im@host/db",
+        "postgresql://app:gehe@@host/db",
+        "postgresql:///db?host=@gehe",
         "postgresql://app@host:gehe/db",
         "postgresql://app@host/db?gehe=im",
     ],
@@ -125,6 +127,16 @@ def test_what_is_no_address_is_not_repeated(location: str) -> None:
     with pytest.raises(ConfigurationError, match="no address of PostgreSQL: nothing was opened") as refused:
         open_store(location, durability="fsync", read_only=False, create=True, lock_timeout=1, history=1)
     assert "gehe" not in str(refused.value)
+
+
+@pytest.mark.parametrize("place", ["/db?host=%40nobody", "/db?host=@nobody", "%40nobody/db", "/db?host=/run,%40nobody"])
+def test_an_abstract_socket_is_refused_by_name(place: str) -> None:
+    """A socket that is no file is none that can be opened, and the refusal says so, and what can."""
+    pytest.importorskip("psycopg", reason="needs the extra postgres")
+    with pytest.raises(ConfigurationError, match=r"\?host=/FOLDER; an abstract one, @NAME, psycopg does not open"):
+        open_store(
+            f"postgresql://app@{place}", durability="fsync", read_only=False, create=True, lock_timeout=1, history=1
+        )
 
 
 def test_what_merely_names_a_vector_is_no_lack_of_pgvector(own_server: Server) -> None:

@@ -62,5 +62,6 @@ def check_address(url: str) -> None:
         raise ConfigurationError(
             f"{shown_address(url)} is no address of PostgreSQL: nothing was opened; write "
             "postgresql://ROLE:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE (its 'Connection URIs' list the names), and of a "
-            "password @ : / ? # % as %40 %3A %2F %3F %23 %25"
+            "password @ : / ? # % as %40 %3A %2F %3F %23 %25. A socket is named by its folder, ?host=/FOLDER; an "
+            "abstract one, @NAME, psycopg does not open"
         )
