@@ -54,10 +54,13 @@ def looking(path: str) -> Iterator[None]:
         raise translated(exc, path) from exc
 
 
-def status(path: str) -> os.stat_result:
-    """Return what the disk knows of a file or folder; ``FileNotFoundError`` where there is none."""
+def status(path: str, fd: int | None = None) -> os.stat_result:
+    """Return what the disk knows of a file or folder; ``FileNotFoundError`` where there is none.
+
+    With ``fd`` it is the open file that is asked after, whatever lies at the path by now.
+    """
     try:  # looked at a dozen times in every write: not ``looking``, which takes longer than the system call
-        return os.stat(path)
+        return os.stat(path if fd is None else fd)
     except FileNotFoundError:
         raise
     except NotADirectoryError as exc:
@@ -185,10 +188,7 @@ class File:
     @property
     def status(self) -> os.stat_result:
         """What the disk knows of it."""
-        try:  # not ``looking``, as in ``status``
-            return os.fstat(self.fd)
-        except OSError as exc:
-            raise translated(exc, self.path) from exc
+        return status(self.path, self.fd)
 
     @property
     def inode(self) -> int:
