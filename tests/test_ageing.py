@@ -13,7 +13,6 @@ from hypothesis import strategies
 from memory_places import empty_location
 from siltstone import NotFoundError, Settings, TieredMemory
 from siltstone.protocols import Floats
-from siltstone.records import WHOLE
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.tiers.short_term import RamShortTerm
 
@@ -267,7 +266,7 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def own_bytes(memory: TieredMemory) -> int:
     """Return what a user takes on disk."""
-    return sum(size for part, size in memory.stats().bytes.items() if part != WHOLE)
+    return sum(memory.stats().own_bytes.values())
 
 
 def test_capacity_in_bytes(location: str, clock: FrozenClock) -> None:

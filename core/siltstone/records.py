@@ -415,6 +415,11 @@ class Stats:
     stages: Mapping[str, Spent] = field(default_factory=dict, compare=False)
     memory: Mapping[str, int] = field(default_factory=dict, compare=False)
 
+    @property
+    def own_bytes(self) -> Mapping[str, int]:
+        """The user's size on disk by part: ``bytes`` without the ``WHOLE`` of a database."""
+        return {part: size for part, size in self.bytes.items() if part != WHOLE}
+
 
 def turn_of(message: Message, user_id: str, stored_at: datetime) -> Record | None:
     """Return the turn record of a stored message, or ``None`` where there is nothing to search for.

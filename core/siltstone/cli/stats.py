@@ -77,10 +77,9 @@ def _show(found: Stats, parts: Mapping[str, int]) -> None:
         elif value not in (None, []):
             made.add_row(_words(name), _text(value))
     show_table(made)
-    own = {part: bytes for part, bytes in found.bytes.items() if part != WHOLE}
     whole = parts or {part: bytes for part, bytes in found.bytes.items() if part == WHOLE}
     for title, column, figures in (
-        ("on disk", "of this user", own),
+        ("on disk", "of this user", found.own_bytes),
         ("on disk", "of all users", whole),
         ("in memory", "of this process", found.memory),
     ):

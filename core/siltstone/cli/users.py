@@ -6,7 +6,6 @@ import itertools
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from ..records import WHOLE
 from .output import note, progress, show_table, table, write_json
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def show_users(memory: TieredMemory, store: str, *, as_json: bool) -> None:
         numbers = ("messages", "records", "sessions", "to be embedded", "kB on disk")
         made = table(("user", *numbers), right=numbers)
         for counted in found:
-            own = sum(bytes for part, bytes in counted.bytes.items() if part != WHOLE)
+            own = sum(counted.own_bytes.values())
             figures = (counted.messages, counted.records, counted.sessions, counted.pending_vectors)
             made.add_row(counted.user_id, *map(str, figures), f"{own / 1000:.1f}")
         show_table(made)
