@@ -1,12 +1,15 @@
-"""A PostgreSQL server to measure on."""
+"""A PostgreSQL server to measure on, and what its processes take."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
+import psycopg
 
 
 @contextmanager
@@ -24,3 +27,20 @@ def server(url: str | None) -> Iterator[str]:
             yield str(running.get_uri())
         finally:
             running.cleanup()
+
+
+def server_seconds(url: str) -> float:
+    """Return the CPU seconds of the server's processes, autovacuum's too; nan for one on another machine."""
+    with psycopg.connect(url) as connection:
+        ((backend,),) = connection.execute("SELECT pg_backend_pid()").fetchall()
+        try:
+            first = psutil.Process(backend).parent()
+        except psutil.NoSuchProcess:
+            return float("nan")
+        assert first is not None
+        times = []
+        for child in first.children():
+            with suppress(psutil.NoSuchProcess):  # autovacuum's come and go
+                times.append(child.cpu_times())
+        ended = first.cpu_times()
+    return ended.children_user + ended.children_system + sum(spent.user + spent.system for spent in times)

