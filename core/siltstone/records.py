@@ -18,15 +18,18 @@ ROLES: Final = ("system", "user", "assistant", "tool")
 KINDS: Final = ("turn", "profile", "event", "fact", "summary", "insight", "document", "item")
 WRONG: Final = "wrong"
 """Flag of a record that a person has found to be wrong: it is kept, and told in no context."""
-HIDDEN_KINDS: Final = ("job", "review")
+HIDDEN_KINDS: Final = ("job", "review", "link")
 """Kinds of records that are the memory's own affairs, not memories: stored, and gone with what they rest on, but never
 searched, listed, counted or embedded. A job is work on some messages that is under way, or that has failed; a review
-says that a person is to look at what was made of some messages, or has done so."""
+says that a person is to look at what was made of some messages, or has done so; a link says what a record rested on
+that was evicted, so that what rests on that record still goes with it."""
 TOPIC_LEVEL: Final = 4
 """``Record.level`` of the summary of a topic."""
 TURN_PREFIX: Final = "turn:"
 JOB_PREFIX: Final = "job:"
 """Ids of turn records are this prefix and the message's stored id; supplied ids may not begin with it."""
+LINK_PREFIX: Final = f"{JOB_PREFIX}link:"
+"""Ids of links are this prefix and the id of the record that was evicted."""
 RESTART: Final = "restart"
 """Metadata key of a message that empties a session's working memory; its value lists the ids of what stays."""
 
@@ -468,7 +471,7 @@ def is_reserved(id: str) -> bool:
 
 
 def is_derived(record: Record) -> bool:
-    """Return whether siltstone made the record from others: what the user wrote is not revised, merged or evicted."""
+    """Return whether siltstone made the record from others: what the user wrote is not revised or merged."""
     return record.made_by != "user" and bool(record.source_ids)
 
 

@@ -16,7 +16,8 @@ from ..settings import Settings
 from ..tiers.long_term import LongTerm
 from ..tiers.policy import Policy
 from .digesting import digest_due
-from .expire import evict, purge_expired, sweep_jobs
+from .evict import evict
+from .expire import purge_expired, sweep_jobs
 from .jobs import KIND as JOB
 from .jobs import LEDGER, REFLECTED, REFLECTION, jobs
 from .merge import merge_alike

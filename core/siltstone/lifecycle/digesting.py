@@ -13,14 +13,14 @@ from dataclasses import replace
 from ..compress.guarded import LOCAL
 from ..compress.limited import OVER_BUDGET
 from ..errors import BackendUnavailableError, ModelError
-from ..protocols import Where
-from ..records import Digest, Record, is_derived
+from ..records import Digest, Record
 from ..tiers.long_term import Plan
 from ..tiers.policy import worth_recalling
 from .asking import digest_of
 from .attempts import fail, is_model_free, lease, outcome
 from .candidates import FALLBACK, candidates_of, in_order, summary_of
-from .jobs import KIND, LEDGER, Job, jobs, read
+from .coverage import Coverage, covers
+from .jobs import KIND, LEDGER, Job, jobs
 from .judge import judged
 from .retract import retractions
 from .reviews import KIND as REVIEW
@@ -51,25 +51,16 @@ def _failed_before(job: Job) -> bool:
 
 
 def _due(work: Work, known: dict[str, Job], *, retry: bool) -> Iterator[Span]:
-    covered: dict[str, set[str]] = {}
-    for record in work.store.scan(work.user_id, Where(kinds=("summary",))):
-        if _covers(record):
-            covered.setdefault(record.session_id or "", set()).update(record.source_ids)
+    coverage = Coverage(work.store, work.user_id, list(known.values()))
     for job in known.values():
-        if job.covers or (work.held(job) and not (retry and job.state != "leased")):
-            covered.setdefault(job.session_id, set()).update(job.source_ids)
+        if work.held(job) and not (retry and job.state != "leased"):
+            coverage.add(job.session_id, job.source_ids)
     for info in work.store.sessions(work.user_id):
-        done = covered.get(info.session_id, set())
-        if len(done) < info.messages:
+        # where messages are evicted, those that are covered and those that are there are not the same
+        if work.policy.bounded or coverage.number(info.session_id) != info.messages:
             messages = work.store.messages(work.user_id, info.session_id)
+            done = coverage.of(info.session_id, messages)
             yield from due_spans(info.session_id, messages, done, work.policy, work.now, work.counter)
-
-
-def _covers(record: Record) -> bool:
-    """Return whether the digest of the record's sources has been taken in."""
-    if record.kind == KIND:
-        return read(record).covers
-    return record.kind == "summary" and record.level == 0 and record.session_id is not None and is_derived(record)
 
 
 def _digest(work: Work, span: Span, job: Job, *, redo: bool) -> None:
@@ -173,7 +164,7 @@ def _take_in(work: Work, span: Span, digest: Digest, job: Job, versions: dict[st
 
 def _taken_in(work: Work, span: Span) -> bool:
     """Return whether a message of the span is covered by now."""
-    return any(_covers(record) for record in work.store.dependents(work.user_id, span.ids))
+    return any(covers(record) for record in work.store.dependents(work.user_id, span.ids))
 
 
 def _summary(work: Work, span: Span, digest: Digest, *, alone: bool) -> Record | None:

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 from ..errors import BackendUnavailableError, InvalidInputError
 from ..protocols import KeepsRemains, Store, Where
-from ..records import ForgetReport, Message, message_id, unique
+from ..records import LINK_PREFIX, ForgetReport, Message, message_id, unique
 from ..stores import cascade
+from .coverage import covers
+from .jobs import KIND as JOB
+from .links import KIND as LINK
 
 
 def forget(store: Store, user_id: str, *, ids: Sequence[str]) -> ForgetReport:
@@ -28,7 +31,8 @@ def check_named(unnamed: Sequence[object]) -> None:
 def meant(store: Store, user_id: str, ids: Sequence[str] | None, where: Where) -> tuple[str, ...]:
     """Return the ids of what the caller means; conditions are joined by AND.
 
-    With no condition beside them the ids stay as they are, those of what is not there any more among them.
+    With no condition beside them the ids stay as they are, those of what is not there any more among them; so do
+    those of what has been evicted, as far as digests and links of the session or the time name them.
     Complexity: O(ids), beside the scan for conditions.
     """
     if ids is not None and where == Where():
@@ -36,7 +40,7 @@ def meant(store: Store, user_id: str, ids: Sequence[str] | None, where: Where) -
     records = unique(record.id for record in store.scan(user_id, where))
     messages = unique(message.id for message in _messages(store, user_id, where) if message.id is not None)
     if ids is None:
-        return unique(map(message_id, (*records, *messages)))
+        return unique(map(message_id, (*records, *messages, *_evicted(store, user_id, where))))
     found = [stored for stored in store.fetch(user_id, unique(ids)) if stored is not None]
     allowed, silent = set(records), set(messages)
     return unique(s.id for s in found if (s.id in silent if s.record is None else s.record.id in allowed))
@@ -92,6 +96,16 @@ def _remains(store: Store, user_id: str) -> tuple[str, ...]:
         return store.remains(user_id)
     except BackendUnavailableError as exc:
         return (f"What the server still holds of it could not be asked: {exc}",)
+
+
+def _evicted(store: Store, user_id: str, where: Where) -> list[str]:
+    """Return the ids of what was evicted and is meant: what was made of it is still there."""
+    if where.kinds is not None:
+        return []
+    marks = list(store.scan(user_id, replace(where, kinds=("summary", JOB, LINK))))
+    ids = [record.id.removeprefix(LINK_PREFIX) for record in marks if record.kind == LINK]
+    ids += [id for record in marks if covers(record) for id in record.source_ids]
+    return [id for id, stored in zip(ids, store.fetch(user_id, ids), strict=True) if stored is None]
 
 
 def _messages(store: Store, user_id: str, where: Where) -> Iterator[Message]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import BackendUnavailableError, ModelError
-from ..records import ROLES, TOPIC_LEVEL, Digest, Message, Record, replace
+from ..records import ROLES, TOPIC_LEVEL, Digest, Message, Record, replace, unique
 from ..tiers.long_term import Plan
 from .asking import digest_of
 from .attempts import fail, is_model_free, job_for, lease, may_try, outcome
@@ -23,7 +23,8 @@ SESSION, WEEK, MONTH, TOPIC = 1, 2, 3, TOPIC_LEVEL
 class Rolled:
     """A summary that is due: its level, what it is of, its sources, and the version that is stored (0 for none).
 
-    ``along`` are versions of hidden records that are written with it.
+    Its sources begin with that version itself where it is all that is left of others. ``along`` are versions of hidden
+    records that are written with it.
     """
 
     level: int
@@ -52,9 +53,15 @@ def rolled_id(level: int, of: str) -> str:
 
 def is_outdated(before: Record, sources: Sequence[Record]) -> bool:
     """Return whether one of the sources is of a later version than what was made of them, or no model made it."""
-    made = before.updated_at or before.stored_at
     known = [one for one in sources if one.id in before.source_ids]
-    return FALLBACK in before.flags or any(one.updated_at is not None and one.updated_at > made for one in known)
+    return FALLBACK in before.flags or bool(newer(before, known))
+
+
+def newer(before: Record, sources: Sequence[Record]) -> list[Record]:
+    """Return those of the sources that a summary was not made of, or not of their present version."""
+    made = before.updated_at or before.stored_at
+    known = set(before.source_ids)
+    return [one for one in sources if one.id not in known or (one.updated_at is not None and one.updated_at > made)]
 
 
 def allowed(level: int, of: str, sources: Sequence[Record], work: Work) -> list[Record]:
@@ -122,7 +129,7 @@ def _record(work: Work, rolled: Rolled, digest: Digest) -> Record:
         topic=digest.topic or (None if rolled.level == TOPIC else rolled.of),
         user_id=work.user_id,
         session_id=rolled.of if rolled.level == SESSION else None,
-        source_ids=tuple(source.id for source in rolled.sources),
+        source_ids=unique(id for one in rolled.sources for id in (one.source_ids if one.id == rolled.id else [one.id])),
         created_at=last.created_at,
         stored_at=work.now,
         updated_at=work.now if rolled.version else None,

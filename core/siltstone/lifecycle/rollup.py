@@ -1,22 +1,24 @@
 """Summaries of summaries: a session's from its spans', a week's from its sessions', a month's from its weeks'.
 
 Which ones are due follows from what is stored: a summary whose sources are no longer those that it should have is made
-again. ``forget`` takes a summary along with any of its sources; then it is due, without what was forgotten.
+again. ``forget`` takes a summary along with any of its sources; then it is due, without what was forgotten. Where one
+of its sources was evicted, the summary is what is left of that: it is made again of itself and what has come.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from ..records import Record
-from .rolled import MONTH, SESSION, WEEK, Rolled, allowed, is_outdated, roll, rolled_id
+from .rolled import MONTH, SESSION, WEEK, Rolled, allowed, is_outdated, newer, roll, rolled_id
 from .topics import due_topics
 from .work import Work
 
-ROLLING: Final = 4
-"""A running session is summarised anew with every so many further spans."""
+ROLLING: Final = {SESSION: 4, WEEK: 32}
+"""A running session is summarised anew with every so many further spans, a week with every so many sessions."""
 
 
 def roll_up(work: Work, *, retry: bool = False) -> None:
@@ -40,18 +42,20 @@ def due_rollups(level: int, summaries: Sequence[Record], ended: dict[str, dateti
         before = stored.get(rolled_id(level, of))
         known = set(before.source_ids if before else ())
         changed = before is not None and is_outdated(before, sources)
-        if len(sources) < 2 or (known.issuperset(source.id for source in sources) and not changed):
+        if (before is None and len(sources) < 2) or (known.issuperset(one.id for one in sources) and not changed):
             continue
         sources = allowed(level, of, sources, work)
         fresh = {source.id for source in sources} - known
+        if before is not None and not known.issubset(stored):  # of what was evicted it is all that is left
+            sources = [before, *newer(before, sources)]
         if len(sources) < 2 or (before is not None and not fresh and not changed):
             continue
         if level == SESSION:
             over = of in ended and work.policy.over(ended[of], work.now)
-            due = over or changed or len(fresh) >= ROLLING
+            due = over or changed
         else:
             due = work.now >= _end_of(level, sources[-1].created_at)
-        if due:
+        if due or len(fresh) >= ROLLING.get(level, math.inf):
             yield Rolled(level, of, tuple(sources), 0 if before is None else before.version)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..protocols import Refusal, Stored
-from ..records import HIDDEN_KINDS, TURN_PREFIX, ForgetReport, Record, is_restart, message_id, unique
+from ..records import HIDDEN_KINDS, LINK_PREFIX, TURN_PREFIX, ForgetReport, Record, is_restart, message_id, unique
 
 
 class Reader(Protocol):
@@ -107,21 +107,22 @@ def _rested_on(absent: Sequence[str], records: Iterable[Record]) -> list[str]:
 
 
 def derived_from(store: Reader, user_id: str, names: Sequence[str]) -> tuple[list[Record], list[Record], list[Record]]:
-    """Follow ``source_ids`` from the ids of what goes.
+    """Follow ``source_ids`` from the ids of what goes, across links, which stand for what was evicted.
 
     Return the records resting only on it, those resting partly on it, and those of a hidden kind.
     """
-    known = set(names)
+    known, seen = set(names), set(names)
     derived: dict[str, Record] = {}
     partial: dict[str, Record] = {}
     frontier = list(names)
     while frontier:
-        found = [r for r in store.dependents(user_id, frontier) if r.id not in known]
+        found = [r for r in store.dependents(user_id, frontier) if r.id not in seen]
         for record in found:
             whole = all(source in known for source in record.source_ids)
             (derived if whole else partial)[record.id] = record
-            known.add(record.id)
-        frontier = [record.id for record in found]
+        seen.update(record.id for record in found)
+        frontier = _known_as(found)
+        known.update(frontier)
     for id, record in list(partial.items()):
         if all(source in known for source in record.source_ids):
             derived[id] = partial.pop(id)
@@ -130,6 +131,11 @@ def derived_from(store: Reader, user_id: str, names: Sequence[str]) -> tuple[lis
         derived.pop(job.id, None)
         partial.pop(job.id, None)
     return list(derived.values()), list(partial.values()), hidden
+
+
+def _known_as(records: Sequence[Record]) -> list[str]:
+    """Return the ids by which what rests on the records may name them."""
+    return [record.id.removeprefix(LINK_PREFIX) for record in records]
 
 
 def copies(ids: Iterable[str]) -> list[Refusal]:
@@ -173,7 +179,7 @@ def covering(
         for record in store.dependents(user_id, left)
         if record.kind in HIDDEN_KINDS or (record.kind == "summary" and record.made_by != "user")
     ]
-    derived, resting_partly, hidden = derived_from(store, user_id, [record.id for record in digests])
+    derived, resting_partly, hidden = derived_from(store, user_id, _known_as(digests))
     found = [record for record in (*digests, *derived, *resting_partly) if record.id not in going]
     marks = [record for record in found if record.kind in HIDDEN_KINDS]
     return [record for record in found if record.kind not in HIDDEN_KINDS], [*marks, *hidden]

@@ -86,18 +86,24 @@ class Policy:
             return "profile" if subject is None or subject in speakers else "fact"
         return "fact"
 
-    def value(self, record: Record, now: datetime) -> float:
+    @property
+    def bounded(self) -> bool:
+        """Whether a user may have only so much, so that records are evicted."""
+        return self.settings.capacity_records is not None or self.settings.capacity_bytes is not None
+
+    def value(self, record: Record, now: datetime, *, like: str | None = None) -> float:
         """Return what a record is worth keeping for: the least valuable are evicted first.
 
         ``WORTH`` of its kind, halved with every half-life of its kind that has passed since it was said or updated,
         a quarter of its importance (half where unknown), a tenth for each doubling of its support; half of it all for
-        what has been replaced.
+        what has been replaced. ``like``: the kind that it counts as, if not its own.
         """
-        half_life = HALF_LIFE_DAYS.get(record.kind)
+        kind = record.kind if like is None else like
+        half_life = HALF_LIFE_DAYS.get(kind)
         age = max((now - (record.updated_at or record.created_at)).total_seconds() / 86_400, 0.0)
         fresh = 1.0 if half_life is None else 0.5 ** (age / half_life)
         importance = 0.5 if record.importance is None else record.importance
-        worth = WORTH.get(record.kind, 1.0) * fresh + 0.25 * importance + 0.1 * math.log2(max(record.support, 1))
+        worth = WORTH.get(kind, 1.0) * fresh + 0.25 * importance + 0.1 * math.log2(max(record.support, 1))
         return worth / 2 if record.superseded_by is not None else worth
 
     def merit(self, record: Record, now: datetime) -> tuple[bool, float, datetime]:

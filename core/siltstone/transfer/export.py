@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import IO, Any
 
 from ..importers.lines import FORMAT, VERSION, dump, to_line
+from ..lifecycle.links import across, links
 from ..protocols import Progress, Store
 from ..records import HIDDEN_KINDS
 from .written import written
@@ -26,7 +27,9 @@ def export(
 ) -> int:
     """Write everything of a user to a path, or to an open binary or text file; return the number of items.
 
-    The memory as it was when the writing began, in one stream: O(items) time, and a few numbers each of memory. What
+    The memory as it was when the writing began, in one stream: O(items) time, and a few numbers each of memory. A
+    record that rests on one that was evicted names what that rested on, too, so that it goes with this where it is
+    imported. What
     the store reports of its health is logged as warnings: a damaged item cannot be in the file.
     """
     with written(target, inside=store.location) as write:
@@ -46,11 +49,12 @@ def export(
         }
         write(dump(header))
         done = 0
+        linked = links(store, user_id)
         for versions in store.items(user_id):
             record = versions[-1].record
             if record is not None and record.kind in HIDDEN_KINDS:
                 continue
-            write(dump(to_line(versions)))
+            write(dump(to_line(across(linked, versions))))
             done += 1
             if progress is not None:
                 progress(done, max(done, total))
