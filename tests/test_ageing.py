@@ -10,11 +10,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from memory_places import empty_location
-from siltstone import NotFoundError, Settings, TieredMemory
+from siltstone import Settings, TieredMemory
 from siltstone.protocols import Floats
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
-from siltstone.tiers.short_term import RamShortTerm
 
 CANARY = "heliotrope"
 
@@ -206,90 +204,6 @@ def test_without_the_setting_a_context_writes_nothing(memory: TieredMemory, cloc
     assert memory.revision == before
     clock.advance(days=2)
     assert list(memory.records()) == []
-
-
-def test_a_full_memory_keeps_what_matters(clock: FrozenClock) -> None:
-    """Over its capacity a user loses old turns first, then what is of little importance, never what is pinned."""
-    with opened(clock, capacity_records=50) as memory:
-        pinned = memory.remember("the name of the boat is Ibis", pinned=True, importance=0.0)
-        minor = memory.remember("a pelican flew by", importance=0.0)
-        major = memory.remember("allergic to penicillin", importance=1.0)
-        for day in range(60):
-            memory.add([("user", f"On day {day} it rained on the roof.")], session_id=f"s{day}")
-            clock.advance(days=1)
-        report = memory.consolidate()
-        assert report.count("evict") > 0
-        assert memory.stats().records <= 50
-        left = {record.id for record in memory.records()}
-        assert {pinned, major, minor} <= left
-        assert "day 59" in " ".join(record.text for record in memory.records())
-        assert not any("day 0 " in record.text for record in memory.records())
-        assert memory.consolidate().count("evict") == 0
-
-
-def test_what_made_room_for_others_can_still_be_forgotten(tmp_path: Path, clock: FrozenClock) -> None:
-    """By the id of an evicted message all that is left of it goes: what was made of it, and its short-term copy."""
-    tier = RamShortTerm(clock)
-    with TieredMemory.open(
-        tmp_path / "m",
-        embedder=HashEmbedder(),
-        token_counter=WordCounter(),
-        clock=clock,
-        short_term=tier,
-        settings=Settings(embed_wait=5.0, capacity_records=10),
-    ) as memory:
-        (gone,) = memory.add([("user", f"The word is {CANARY}.")], session_id="s")
-        resting = memory.remember(f"the word: {CANARY}", source_ids=[gone], pinned=True)
-        kept = memory.remember("the name of the boat is Ibis", pinned=True)
-        for hour in range(12):
-            clock.advance(hours=1)
-            memory.add([("user", f"In hour {hour} it rained on the roof.")], session_id="t")
-        assert memory.consolidate().count("evict")
-        with pytest.raises(NotFoundError):
-            memory.get(gone)
-        assert memory.get(resting)
-        assert tier.recent("default", "s")
-        assert memory.forget(ids=[gone], dry_run=True).derived == (resting,)
-        report = memory.forget(ids=[gone])
-        assert (report.messages, report.records, report.derived) == ((), (resting,), (resting,))
-        assert tier.recent("default", "s") == []
-        assert memory.get(kept)
-        assert not [p for p in tmp_path.rglob("*") if p.is_file() and CANARY.encode() in p.read_bytes()]
-        assert memory.forget(ids=[gone, "never there"]).records == ()
-
-
-@pytest.fixture(params=["folder", "sqlite", "postgres"])
-def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where an empty store may be made."""
-    return empty_location(request.param, request, tmp_path)
-
-
-def own_bytes(memory: TieredMemory) -> int:
-    """Return what a user takes on disk."""
-    return sum(memory.stats().own_bytes.values())
-
-
-def test_capacity_in_bytes(location: str, clock: FrozenClock) -> None:
-    """A limit in bytes is kept to in the same way, wherever the store is."""
-    with opened(clock, location, capacity_bytes=200_000) as memory:
-        for day in range(30):
-            memory.add([("user", f"On day {day}: " + "it rained on the roof. " * 400)], session_id=f"s{day}")
-            clock.advance(days=1)
-        for _ in range(5):
-            memory.consolidate()
-        assert own_bytes(memory) <= 200_000
-        assert memory.stats().records > 5
-
-
-def test_capacity_in_bytes_is_of_one_user(location: str, clock: FrozenClock) -> None:
-    """Nothing of a small user is evicted for what others have, nor for the room that a database takes by itself."""
-    with opened(clock, location, capacity_bytes=50_000) as memory:
-        memory.for_user("bob").add([("user", f"On day {n}: " + "it rained. " * 400) for n in range(40)], session_id="b")
-        memory.add([("user", f"In hour {n} it rained on the roof.") for n in range(10)], session_id="s")
-        report = memory.consolidate()
-        assert report.count("evict") == 0
-        assert len(memory.messages("s")) == 10
-        assert own_bytes(memory) < 50_000 < own_bytes(memory.for_user("bob"))
 
 
 class SynonymEmbedder(HashEmbedder):

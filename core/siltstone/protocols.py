@@ -354,9 +354,9 @@ class Refusal:
 
     Either alone is enough; an id is never taken for a text, nor a text for an id. ``parts`` is the metadata of a
     message without text, which says nothing else (calls to tools). Without a session it is the stored id of any item,
-    refused to a ``Put`` that ``restores``. ``made`` is a record that siltstone is not to make again out of any of the
-    same sources: by its id where it is a summary, else by its topic, or its text where it has none. What a person
-    writes is not refused by it.
+    refused, with what rests on it, to a ``Put`` that ``restores``. ``made`` is a record that siltstone is not to make
+    again out of any of the same sources: by its id where it is a summary, else by its topic, or its text where it has
+    none. What a person writes is not refused by it.
     """
 
     session_id: str | None = None

@@ -9,7 +9,7 @@ import orjson
 from ..errors import InvalidInputError
 from .json_lines import numbered
 from .json_stream import TOO_LONG, loads
-from .lines import FORMAT, VERSION, from_line
+from .lines import FORMAT, VERSION, evicted_in, from_line
 from .reader import Copied, Found, Items, Part, Reading, Unreadable
 from .source import Source
 
@@ -33,7 +33,7 @@ class ExportFile:
         """Read the line of an item."""
         try:
             value = part.value if part.text is None else loads(part.text)
-            yield Found(part.where, Copied(from_line(value)), part)
+            yield Found(part.where, _copied(value), part)
         except InvalidInputError as exc:
             yield Found(part.where, Unreadable(str(exc)), part)
 
@@ -84,6 +84,10 @@ def _lines(file: BinaryIO) -> Items:
         yield Found(f"line {number + 1}", Unreadable(reason))
 
 
+def _copied(line: Any) -> Copied:
+    return Copied(from_line(line), evicted=evicted_in(line))
+
+
 def _found(where: str, line: bytes) -> Found | int:
     """Return what a line holds; the number of items for the last line."""
     try:
@@ -94,6 +98,6 @@ def _found(where: str, line: bytes) -> Found | int:
     if isinstance(value, dict) and isinstance(end := value.get("end"), int):
         return end
     try:
-        return Found(where, Copied(from_line(value)), Part(ExportFile.format, where, value=value))
+        return Found(where, _copied(value), Part(ExportFile.format, where, value=value))
     except InvalidInputError as exc:
         return Found(where, Unreadable(str(exc)), Part(ExportFile.format, where, value=value))

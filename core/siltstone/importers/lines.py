@@ -18,8 +18,10 @@ Vectors are not part of it, nor is what was forgotten.
 ``message``  ``id, session_id, role, content, name, created_at, metadata``; ``supplied_id``, the caller's own id,
              where it is not ``id`` (``null``: none was given). ``stored_at`` is its turn's. The turn follows from the
              message; ``turn`` holds the fields in which it differs, or ``null`` where there is none
+``evicted``  in a record: which of its ``source_ids`` had made room for others, by ``Settings.capacity_records``, and
+             which ones these had rested on: the record is what is left of them
 ``earlier``  in both: the versions before this one, the oldest first, each as its own line would have it, without
-             ``type``, ``id`` and ``earlier``
+             ``type``, ``id``, ``evicted`` and ``earlier``
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ def dump(line: Mapping[str, Any]) -> bytes:
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def to_line(versions: Sequence[Stored]) -> dict[str, Any]:
-    """Return the line of an item; ``versions`` are all it has had, the oldest first."""
+def to_line(versions: Sequence[Stored], evicted: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the line of an item; ``versions`` are all it has had, the oldest first; ``evicted`` as in the line."""
     *earlier, newest = versions
     line: dict[str, Any]
     if newest.message is not None:
@@ -62,6 +64,8 @@ def to_line(versions: Sequence[Stored]) -> dict[str, Any]:
         assert newest.record is not None
         line = {"type": "record", "id": newest.record.id}
     line.update(_body(newest))
+    if evicted:
+        line["evicted"] = list(evicted)
     if earlier:
         line["earlier"] = [_body(version) for version in earlier]
     return line
@@ -74,7 +78,7 @@ def from_line(line: Any) -> tuple[Stored, ...]:
     """
     if not isinstance(line, dict) or line.get("type") not in ("message", "record"):
         raise InvalidInputError('it is no object with the "type" "message" or "record"')
-    body = {key: value for key, value in line.items() if key not in ("type", "id", "earlier")}
+    body = {key: value for key, value in line.items() if key not in ("type", "id", "evicted", "earlier")}
     earlier = line.get("earlier", [])
     if not isinstance(earlier, list) or not all(isinstance(version, dict) for version in earlier):
         raise InvalidInputError('"earlier" is no list of versions')
@@ -83,6 +87,11 @@ def from_line(line: Any) -> tuple[Stored, ...]:
     if is_reserved(id):
         raise InvalidInputError(f"its id {id!r} is of the kind that siltstone gives to its own records")
     return tuple(read(id, version, number) for number, version in enumerate([*earlier, body], 1))
+
+
+def evicted_in(line: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of evicted sources that the line of an item names. Raises ``InvalidInputError``."""
+    return _texts(line.get("evicted", []), "evicted")
 
 
 # --- writing

@@ -22,10 +22,12 @@ class Copied:
     """An item of a siltstone store, all its versions, the oldest first. Whose it was (``user_id``) does not count.
 
     ``vector`` is that of the newest version's ``dense_key``, in an embedding space that is still to be proven.
+    ``evicted`` are sources that it rests on though they are not there any more.
     """
 
     versions: tuple[Stored, ...]
     vector: Floats | None = None
+    evicted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

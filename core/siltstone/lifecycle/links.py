@@ -6,12 +6,11 @@ is evicted, a record of the hidden kind ``link`` takes its place in that chain, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from ..protocols import Put, Store, Stored, Where
+from ..protocols import Put, Store, Where
 from ..records import LINK_PREFIX, Record, unique
 
 KIND: Final = "link"
@@ -23,7 +22,8 @@ def links_for(store: Store, user_id: str, evicted: Sequence[Record], now: dateti
     One that is evicted for the second time, since it was made anew, adds to its link. O(what rests on them).
     """
     others = [record for record in evicted if record.kind != "turn"]
-    needed = _rested_on(store, user_id, [record.id for record in others])
+    resting = store.dependents(user_id, [record.id for record in others])
+    needed = {id for record in resting for id in record.source_ids}
     others = [record for record in others if record.id in needed]
     before = store.fetch(user_id, [LINK_PREFIX + record.id for record in others])
     puts = []
@@ -45,28 +45,15 @@ def links(store: Store, user_id: str) -> dict[str, Record]:
     return {link.id.removeprefix(LINK_PREFIX): link for link in found}
 
 
-def across(linked: Mapping[str, Record], versions: Sequence[Stored]) -> Sequence[Stored]:
-    """Return the versions of an item, the newest with all among its sources that its evicted ones rested on."""
-    *earlier, newest = versions
-    record = newest.record
-    if record is None or linked.keys().isdisjoint(record.source_ids):
-        return versions
-    sources = dict.fromkeys(record.source_ids)
-    following = list(sources)
-    for id in following:  # it grows meanwhile
-        further = [other for other in linked[id].source_ids if other not in sources] if id in linked else []
-        sources.update(dict.fromkeys(further))
-        following += further
-    return [*earlier, replace(newest, record=replace(record, source_ids=tuple(sources)))]
-
-
 def loose_links(store: Store, user_id: str) -> list[str]:
     """Return the ids of the links that hold nothing any more. O(links and what rests on them)."""
     evicted = links(store, user_id)
-    needed = _rested_on(store, user_id, list(evicted))
+    resting = store.dependents(user_id, list(evicted))
+    waiting = [id for record in resting if record.kind != KIND for id in record.source_ids]
+    needed: set[str] = set()
+    while waiting:
+        id = waiting.pop()
+        if id in evicted and id not in needed:
+            needed.add(id)
+            waiting += evicted[id].source_ids
     return [link.id for id, link in evicted.items() if id not in needed]
-
-
-def _rested_on(store: Store, user_id: str, ids: Sequence[str]) -> set[str]:
-    """Return which of the ids something names as a source."""
-    return {id for record in store.dependents(user_id, ids) for id in record.source_ids}.intersection(ids)

@@ -200,8 +200,8 @@ def _earlier(store: Reader, user_id: str, stored: Stored) -> Sequence[Stored]:
 def _transcript(stored: Stored, older: Sequence[Stored]) -> Iterator[Refusal]:
     """Yield what a re-sent transcript of the message would be recognised by: its id, and its texts as far as kept.
 
-    A message without text is recognised by its metadata, unless that only starts the window of a session afresh. What
-    no transcript would show is recognised in copies of the store, by its stored id.
+    A message without text is recognised by its metadata, unless that only starts the window of a session afresh. In
+    copies of the store it is recognised by its stored id, and so is what was made of it there.
     """
     message = stored.message
     if message is None or message.session_id is None:
@@ -212,7 +212,7 @@ def _transcript(stored: Stored, older: Sequence[Stored]) -> Iterator[Refusal]:
     parts = message.metadata if text is None and not is_restart(message) else None
     if stored.supplied_id is not None or text is not None or parts:
         yield Refusal(message.session_id, stored.supplied_id, text, parts or None)
-    elif message.id is not None:
+    if message.id is not None:
         yield from copies([message.id])
     earlier = [one.message for one in older if one.message is not None]
     for text in unique(one.content for one in earlier):

@@ -8,7 +8,7 @@ written at the same moment, they are two things under one id, and what is there 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
@@ -54,7 +54,7 @@ def decide(item: Copied | Said | Noted, reads: Reads, rules: Rules, vector: Floa
     """Decide about one item; ``vector`` is the one that came with it, where it can be used."""
     try:
         if isinstance(item, Copied):
-            return _copied(item.versions, reads, rules, vector)
+            return _copied(item, reads, rules, vector)
         if isinstance(item, Said):
             return _said(item.message, reads, rules)
         return _noted(item.record, reads, rules, vector)
@@ -65,8 +65,8 @@ def decide(item: Copied | Said | Noted, reads: Reads, rules: Rules, vector: Floa
 # --- copies of items of a siltstone store
 
 
-def _copied(versions: Sequence[Stored], reads: Reads, rules: Rules, vector: Floats | None) -> Decision:
-    versions = [_owned(version, rules.user_id) for version in versions]
+def _copied(item: Copied, reads: Reads, rules: Rules, vector: Floats | None) -> Decision:
+    versions = [_owned(version, rules.user_id) for version in item.versions]
     newest = versions[-1]
     for version in versions:
         text = version.message.content if version.message is not None else version.record.text if version.record else ""
@@ -74,23 +74,25 @@ def _copied(versions: Sequence[Stored], reads: Reads, rules: Rules, vector: Floa
             return Decision("failed", reason=f"a text of {len(text):,} characters is over Settings.max_message_chars")
     here = reads.get(newest.id)
     if here is None:
-        return _put("added", versions, reads, vector)
+        return _put("added", versions, reads, vector, item.evicted)
     if (here.message is None) != (newest.message is None):
         return Decision("failed", reason="its id belongs to a message here and to another record there, or reversely")
     states = [_state(version) for version in versions]
     if _state(here) in states:
         later = versions[len(states) - states[::-1].index(_state(here)) :]
-        return _put("updated", later, reads, vector) if later else Decision("unchanged")
+        return _put("updated", later, reads, vector, item.evicted) if later else Decision("unchanged")
     if _content(here) == _content(newest):
         return Decision("unchanged")
     if _born(here) != _born(newest):
         if _sources(here) and _sources(here) == _sources(newest):
             return Decision("skipped", reason="this store has made its own of the same sources")
         return Decision("failed", reason="its id belongs to something else in this store, which stays as it is")
-    return _later(here, newest, reads, rules, vector)
+    return _later(here, newest, item.evicted, reads, rules, vector)
 
 
-def _later(here: Stored, there: Stored, reads: Reads, rules: Rules, vector: Floats | None) -> Decision:
+def _later(
+    here: Stored, there: Stored, evicted: Collection[str], reads: Reads, rules: Rules, vector: Floats | None
+) -> Decision:
     """Decide between two states of one item that do not follow from each other: the one changed last counts."""
     if here.record is None or there.record is None:
         return Decision("skipped", reason="it differs from the one in this store, and nothing says which is later")
@@ -102,16 +104,21 @@ def _later(here: Stored, there: Stored, reads: Reads, rules: Rules, vector: Floa
         version=here.record.version + 1,
         updated_at=rules.now if edited else there.record.updated_at,
     )
-    return _put("updated", [dataclasses.replace(there, record=record)], reads, vector)
+    return _put("updated", [dataclasses.replace(there, record=record)], reads, vector, evicted)
 
 
-def _put(outcome: Outcome, versions: Sequence[Stored], reads: Reads, vector: Floats | None) -> Decision:
-    """Put the versions in turn, as far as all that they rest on is there."""
+def _put(
+    outcome: Outcome, versions: Sequence[Stored], reads: Reads, vector: Floats | None, evicted: Collection[str]
+) -> Decision:
+    """Put the versions in turn, as far as all that they rest on is there, or has been evicted where they come from.
+
+    What rests on something that was forgotten here the store itself refuses.
+    """
     puts: list[Put] = []
     lacks = None
     for version in versions:
         rests_on = version.record.source_ids if version.record is not None and version.message is None else ()
-        lacks = next((source for source in rests_on if reads.get(source) is None), None)
+        lacks = next((source for source in rests_on if source not in evicted and reads.get(source) is None), None)
         if lacks is not None:
             break
         last = version is versions[-1]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from typing import IO, Any
 
 from ..importers.lines import FORMAT, VERSION, dump, to_line
-from ..lifecycle.links import across, links
-from ..protocols import Progress, Store
-from ..records import HIDDEN_KINDS
+from ..lifecycle.links import links
+from ..protocols import Progress, Store, Stored
+from ..records import HIDDEN_KINDS, message_id, replace, unique
 from .written import written
 
 logger = logging.getLogger("siltstone")
@@ -27,9 +29,8 @@ def export(
 ) -> int:
     """Write everything of a user to a path, or to an open binary or text file; return the number of items.
 
-    The memory as it was when the writing began, in one stream: O(items) time, and a few numbers each of memory. A
-    record that rests on one that was evicted names what that rested on, too, so that it goes with this where it is
-    imported. What
+    The memory as it was when the writing began, in one stream: O(items) time, and an id each of memory. A record that
+    rests on something evicted says so, and what that rested on: where it is imported it goes with this. What
     the store reports of its health is logged as warnings: a damaged item cannot be in the file.
     """
     with written(target, inside=store.location) as write:
@@ -49,14 +50,41 @@ def export(
         }
         write(dump(header))
         done = 0
-        linked = links(store, user_id)
+        sources = Sources(store, user_id)
         for versions in store.items(user_id):
             record = versions[-1].record
             if record is not None and record.kind in HIDDEN_KINDS:
                 continue
-            write(dump(to_line(across(linked, versions))))
+            write(dump(to_line(*sources.told(versions))))
             done += 1
             if progress is not None:
                 progress(done, max(done, total))
         write(dump({"end": done}))
     return done
+
+
+class Sources:
+    """What the items that pass by rest on in the end. The ids of those that passed are kept: O(items) memory."""
+
+    def __init__(self, store: Store, user_id: str) -> None:
+        self._store, self._user_id = store, user_id
+        self._links = links(store, user_id)
+        self._passed: set[str] = set()
+
+    def told(self, versions: Sequence[Stored]) -> tuple[Sequence[Stored], tuple[str, ...]]:
+        """Return the versions of an item, the newest with what its evicted sources rested on, and which are evicted."""
+        *earlier, newest = versions
+        record = newest.record if newest.message is None else None
+        self._passed.add(newest.id)
+        if record is None or all(message_id(id) in self._passed for id in record.source_ids):
+            return versions, ()
+        sources = list(unique(record.source_ids))
+        known = set(sources)
+        for id in sources:  # it grows meanwhile
+            further = [] if id not in self._links else [one for one in self._links[id].source_ids if one not in known]
+            sources += further
+            known.update(further)
+        whole = replace(record, source_ids=tuple(sources))
+        there = self._store.fetch(self._user_id, whole.source_ids)
+        evicted = tuple(id for id, stored in zip(whole.source_ids, there, strict=True) if stored is None)
+        return [*earlier, dataclasses.replace(newest, record=whole)], evicted

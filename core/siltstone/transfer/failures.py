@@ -33,7 +33,7 @@ class Failures:
             return
         part = found.part
         if part is None and isinstance(found.item, Copied):
-            part = Part(ExportFile.format, found.where, value=to_line(found.item.versions))
+            part = Part(ExportFile.format, found.where, value=to_line(found.item.versions, found.item.evicted))
         key = (part.format, part.where) if part is not None else ("", found.where)
         if key in self._written:
             return

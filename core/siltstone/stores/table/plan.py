@@ -116,7 +116,8 @@ class Refusals:
         if not new:
             return
         if put.restores:
-            yield self._hash("item", "", put.id)
+            for id in (put.id, *(map(message_id, record.source_ids) if record is not None and not put.message else ())):
+                yield self._hash("item", "", id)
         if put.message is None:
             return
         session = put.message.session_id or ""
