@@ -83,8 +83,9 @@ class Settings:
     ``refresh``       does a memory with a time to live that comes into a context get as long again, once half of it has
                       passed? ``context`` writes then, unless it is asked about another time, or the store is read-only
     ``capacity_records``, ``capacity_bytes``   how much may one user have? ``None``: as much as the disk; beyond it the
-                      least valuable are evicted, never pinned ones. Bytes are those of the user's files, in a database
-                      of documents and vectors, without indexes
+                      least valuable are evicted, never pinned ones: old turns that were digested, and summaries that
+                      others hold, before facts. What was made of them stays until they are forgotten. Bytes are those
+                      of the user's files, in a database of documents and vectors, without indexes
     ``lease``         after how long may another worker take over a span that a model is at work on? seconds
     ``retries``, ``retry_wait``   how often is a failed span tried again, and how long after the first failure?
                       seconds, twice as long after each; then it is a dead letter, for ``consolidate --retry``
