@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -22,7 +21,6 @@ from typing import Final
 import numpy as np
 
 from ...errors import ConfigurationError, InvalidInputError
-from ...forks import ForkSafeLock
 from ...protocols import (
     Candidates,
     Commit,
@@ -44,6 +42,7 @@ from .. import cascade
 from ..reading import check_query_vector, check_rows, same_space
 from ..spaces import Spaces
 from ..table.plan import halves
+from .comparing import Comparing
 from .engine import Held, Line, VectorEngine, VectorStoreUnavailableError
 from .going import Going, notes, writing
 from .names import elsewhere, fresh, is_elsewhere, names_of, told_of, user_of
@@ -60,8 +59,6 @@ SAMPLE: Final = 2_000
 """Vectors that are fetched to measure a user's space, at most."""
 _AT_ONCE: Final = 200
 """Vectors in one request: slow engines take 50 a second."""
-_LOOKED_AT: Final = 16
-"""Names of a user that are looked up at the first touch, to see whether the engine still has what it was sent."""
 _MOST: Final = 10_000
 """Hits that are asked for at most, where filters leave few: servers have limits of that order."""
 _UNNAMED: Final = Fingerprint("", 0, "", ())
@@ -96,13 +93,11 @@ class VectorStoreArm:
         self._line = line or Line(engine)
         self._registry = Registry(store)
         self._going = Going(store, self._registry, self._line)
+        self._comparing = Comparing(store, self._registry, self._line)
         self._outage: VectorStoreDown = outage
         self._writes = writes
         self._grace = grace
         self._spaces = Spaces()
-        self._lock = ForkSafeLock()
-        self._looked: set[str] = set()
-        self._lost: dict[str, set[str]] = {}
         self._warned = False
         self._tried: int | None = None
         self.abilities: Abilities | None = None
@@ -214,8 +209,7 @@ class VectorStoreArm:
         before = list(self._registry.current(user_id, [record.id for record in records]).values())
         self._going.note(user_id, before)
         attached = self._send(user_id, records, rows, told, patient=True)
-        with self._lock:
-            self._lost.get(user_id, set()).difference_update(record.id for record in records)
+        self._comparing.sent(user_id, [record.id for record in records])
         if before:
             self._finish(user_id)
         return attached
@@ -298,27 +292,7 @@ class VectorStoreArm:
         ``grace`` seconds, for its write may be under way. Raises ``VectorStoreUnavailableError``.
         """
         self._going.settle(user_id, patient=True)
-        missing = self._missing(user_id, self._registry.all(user_id))
-        user = self._registry.user(user_id)
-        listed = self._line.ask("list a user's vectors", lambda engine: engine.listed(user))
-        before = time.time() - (self._grace if grace is None else grace)
-        used = set(self._registry.all(user_id).values())
-        unknown = [name for name, sent in (listed or {}).items() if name not in used and sent <= before]
-        if unknown:
-            self._line.ask(f"delete {len(unknown)} vectors", lambda engine: engine.delete(unknown))
-            logger.warning("%d vectors in %s belonged to no text and were deleted", len(unknown), self.engine_name)
-        return len(missing) + len(unknown)
-
-    def _missing(self, user_id: str, names: Mapping[int, str]) -> list[str]:
-        """Return the ids of records whose vectors the engine lacks, which are pending from now on."""
-        there = self._line.ask("give vectors back", lambda engine: engine.fetch(list(names.values())))
-        keys = [key for key, name in names.items() if name not in there]
-        lost = [record.id for record in self._store.resolve(user_id, keys) if record is not None]
-        if lost:
-            logger.warning("%d vectors are missing in %s; they are made anew", len(lost), self.engine_name)
-            with self._lock:
-                self._lost.setdefault(user_id, set()).update(lost)
-        return lost
+        return self._comparing.reconcile(user_id, grace=self._grace if grace is None else grace)
 
     # --- reading
 
@@ -398,22 +372,16 @@ class VectorStoreArm:
         """
         if self._writes:
             self._going.settle(user_id, patient=True)
-        with self._lock:
-            lost = sorted(self._lost.get(user_id, ()))
-        again = [stored.record for stored in self._store.fetch(user_id, lost) if stored is not None]
-        known = {record.id: record for record in again if record is not None}
-        with self._lock:
-            self._lost.get(user_id, set()).intersection_update(known)
+        known = self._comparing.lacking(user_id)
         known |= {record.id: record for record in self._store.pending(user_id, limit)}
         return list(known.values())[:limit]
 
     def stats(self, user_id: str) -> StoreStats:
         """Return counts and sizes of one user; what waits to be deleted in the engine is pending, too."""
-        self._look(user_id)
+        if self._writes:
+            self._look(user_id)
         counts = self._store.stats(user_id)
-        undeleted = self.undeleted(user_id)
-        with self._lock:
-            lost = len(self._lost.get(user_id, ()))
+        undeleted, lost = self.undeleted(user_id), self._comparing.count(user_id)
         health = list(counts.health)
         if undeleted:
             health.append(f"{undeleted} vectors of forgotten texts wait to be deleted in {self.engine_name}")
@@ -424,15 +392,8 @@ class VectorStoreArm:
         return replace(counts, pending_vectors=counts.pending_vectors + lost + undeleted, health=tuple(health))
 
     def _look(self, user_id: str) -> None:
-        """See at the first touch whether the engine still has what it was sent: it may have been restored, or lost."""
-        if user_id in self._looked or not self._writes or self._registry.dim() is None:
-            return
-        self._looked.add(user_id)
         try:
-            names = list(self._registry.all(user_id).items())
-            step = max(1, len(names) // _LOOKED_AT)
-            if names and self._missing(user_id, dict([*names[::step], names[-1]])):
-                self._missing(user_id, dict(names))
+            self._comparing.look(user_id)
         except VectorStoreUnavailableError as exc:
             self._announce(exc)
 
