@@ -13,6 +13,7 @@ from siltstone import TieredMemory
 with TieredMemory.open(sys.argv[1]) as memory:
     memory.add([("user", "I live in Lisbon."), ("assistant", "How lovely!")], session_id="monday")
     memory.search("Where do I live?")
+    memory.search("Where do I live now?")
     memory.context("Where do I live?", session_id="tuesday", max_tokens=200)
     memory.stats()
     print(*sorted({"numpy.ma", "rjieba"} & set(sys.modules)))

@@ -27,10 +27,7 @@ def products(rows: Floats, vector: Floats) -> Floats:
 
 
 def product(left: Floats, right: Floats) -> Floats:
-    """Return the product of two matrices, ``(n, m)``, in this thread alone. O(n · dim · m).
-
-    Not of a matrix and a view of itself, turned: NumPy has another way for these, with threads.
-    """
+    """Return the product of two matrices, ``(n, m)``, in this thread alone. O(n · dim · m)."""
     found = np.zeros((len(left), right.shape[1]), np.float32)
     _add_product(found, left, right)
     return found

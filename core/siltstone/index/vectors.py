@@ -192,8 +192,9 @@ class Vectors:
                 count = self.count
                 positions = np.linspace(0, count - 1, min(count, SAMPLE)).astype(np.int64)
                 rows = self._rows[positions]
-                sample = self.floats(self._source(rows[rows < GONE]))
-                self._space = whitening(sample[~np.isnan(sample[:, 0])])
+                sample = self._source(rows[rows < GONE])
+                there = ~np.isnan(sample[:, 0])
+                self._space = whitening(self.floats(sample if there.all() else sample[there]))
                 self._space_until = count + (count >> 2) + _SPACE_GROWTH
             finally:
                 self._measuring.release()

@@ -30,9 +30,10 @@ nothing.
 """
 PRIOR: Final = 50.0
 """Counts as so many vectors of no known distribution: few vectors change a question little."""
-_STEPS: Final = 8
-_MOST_STEPS: Final = 64
-"""Of Lanczos' method: so many at once until the largest variance is known to a millionth, and no more than these."""
+_STEPS: Final = 64
+"""Of Lanczos' method at most; for memories some twelve do."""
+_LEFT: Final = 3e-4
+"""What the largest variance may leave of its direction, as a share of it: it is nearer to the true one by far."""
 _POWERS: Final = 4
 _DEGREE: Final = _POWERS**2 - 1
 """Of the polynomial in place of the inverse root: 4e-8 from it at most."""
@@ -73,8 +74,7 @@ def whitening(vectors: Floats) -> Whitening | None:
     trust = n / (n + PRIOR)
     mean = vectors.mean(axis=0)
     rows = vectors - mean
-    turned = np.ascontiguousarray(rows.T)
-    spread = product(rows, turned) if n < dim else product(turned, rows)  # either has all variances
+    spread = product(rows, rows.T) if n < dim else product(rows.T, rows)  # either has all variances
     spread /= n
     largest = _largest(spread)
     if largest <= 1e-9:  # all vectors are one
@@ -88,30 +88,29 @@ def whitening(vectors: Floats) -> Whitening | None:
     gains /= n
     if n * (n + 2 * dim) < dim * dim:
         return Whitening(mean, gains, rows)
-    return Whitening(mean, product(product(turned, gains), rows))
+    return Whitening(mean, product(product(rows.T, gains), rows))
 
 
 def _largest(spread: Floats) -> float:
     """Return the largest eigenvalue of a symmetric matrix without negative ones, by the method of Lanczos (1950)."""
-    most = min(_MOST_STEPS, len(spread))
-    inner = np.zeros((most, most))
+    most = min(_STEPS, len(spread))
+    inner = np.zeros((most + 1, most + 1))
     before, now = np.zeros(len(spread), np.float32), np.cos(np.arange(len(spread), dtype=np.float32))
     now /= np.sqrt(np.dot(now, now))
-    found, off = 0.0, np.float32(0)
+    off = np.float32(0)
     for step in range(most):
         after = products(spread, now)
         inner[step, step] = on = np.dot(after, now)
         after -= on * now
         after -= off * before
         off = np.sqrt(np.dot(after, after))
-        is_last = step + 1 == most or off <= 1e-6 * on
-        if is_last or step % _STEPS == _STEPS - 1:
-            known, found = found, float(np.linalg.eigvalsh(inner[: step + 1, : step + 1])[-1])
-            if is_last or found - known <= 1e-6 * found:
+        if step % 4 == 3 or step + 1 == most or off <= 1e-6 * abs(on):
+            found, directions = np.linalg.eigh(inner[: step + 1, : step + 1])
+            if off * abs(directions[-1, -1]) <= _LEFT * found[-1]:
                 break
         inner[step, step + 1] = inner[step + 1, step] = off
         before, now = now, after / off
-    return found
+    return float(found[-1])
 
 
 def _gains(shares: Floats) -> Floats:
@@ -119,24 +118,28 @@ def _gains(shares: Floats) -> Floats:
 
     As a polynomial, in six products of matrices (Paterson and Stockmeyer 1973).
     """
-    once, one = 2 * shares, np.s_[:: len(shares) + 1]
-    once.flat[one] -= 1
-    twice = product(once, once)
-    powers = once, twice, product(twice, once)
-    fourth = product(twice, twice)
-    found: Floats | None = None
-    for constant, *factors in _coefficients().reshape(-1, _POWERS)[::-1]:
-        part: Floats = sum(factor * power for factor, power in zip(factors, powers, strict=True))
-        part.flat[one] += constant
-        found = part if found is None else product(found, fourth) + part
-    assert found is not None
+    powers = np.empty((_POWERS, *shares.shape), np.float32)
+    powers[0] = np.eye(len(shares))
+    powers[1] = 2 * shares - powers[0]
+    powers[2] = product(powers[1], powers[1])
+    powers[3] = product(powers[2], powers[1])
+    fourth = product(powers[2], powers[2])
+    parts: Floats = product(_coefficients(), powers.reshape(_POWERS, -1)).reshape(powers.shape)
+    found: Floats = parts[-1]
+    for part in parts[-2::-1]:
+        found = product(found, fourth) + part
     return found
 
 
 @cache
 def _coefficients() -> Floats:
-    """Return those of the polynomial in ``2 * x - 1`` that has the values of ``_gains`` at Chebyshev's nodes."""
+    """Return those of the polynomial in ``2 * x - 1`` that has the values of ``_gains`` at Chebyshev's nodes.
+
+    ``(_POWERS, _POWERS)``, ascending.
+    """
     nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
     root, least = np.sqrt((nodes + 1) / 2 + RIDGE), sqrt(RIDGE)
     values = -1 / (least * root * (least + root))  # the difference of two numbers that may be near, without taking it
-    return np.linalg.solve(np.vander(nodes, increasing=True), values).astype(np.float32)
+    solved = np.linalg.solve(np.vander(nodes, increasing=True), values)
+    found: Floats = solved.astype(np.float32).reshape(_POWERS, -1)
+    return found

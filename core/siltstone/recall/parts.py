@@ -140,7 +140,7 @@ def recency(candidates: Candidates, scores: Array, rows: Ints) -> Array:
     """
     if not len(rows):
         return np.zeros(0)
-    lead = CONTENDERS * (scores.max() - np.median(scores))
+    lead = CONTENDERS * (scores.max() - _median(scores))
     contends = scores >= scores.max() - lead
     said = candidates.said_at[rows].astype(np.float64)
     first, last = said[contends].min(), said[contends].max()
@@ -157,12 +157,22 @@ def closeness(candidates: Candidates, periods: Sequence[Period], rows: Ints) -> 
     best = np.zeros(len(rows))
     if not periods:
         return best
-    for times in (candidates.said_at[rows], candidates.occurred_at[rows]):
+    for column in (candidates.said_at, candidates.occurred_at):
+        times = column.take(rows)
+        if (times == UNKNOWN).all():
+            continue
         for period in periods:
             start, end = _bounds(period)
             near = _near((start - times) / _DAY, (times - end) / _DAY, period.days)
             best = np.maximum(best, np.where(times == UNKNOWN, 0.0, near * period.weight))
     return best
+
+
+def _median(scores: Array) -> np.float64:
+    """Return the median of some scores; ``np.median`` imports ``numpy.ma`` for it, which takes longer than a search."""
+    n = len(scores)
+    middle: np.float64 = np.sort(scores)[(n - 1) // 2 : n // 2 + 1].mean()
+    return middle
 
 
 def _held(until: Ints, periods: Sequence[Period], now: datetime) -> Bools:

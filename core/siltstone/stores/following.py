@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import orjson
 
+from ..index.distinct import distinct
 from ..records import message_id, unique
 from ..text import tokenize
 from . import cascade
@@ -197,7 +198,9 @@ class Following(ABC):
             if self._vectors is not None:
                 there = self._vectors.skip(values["slots"])
                 slots = self.table.rows["slot"][: self.table.rows.count]
-                slots[~np.isin(self._vectors.segment_of(slots), list(there))] = -1  # copied since, and read below
+                segments = self._vectors.segment_of(slots)
+                for gone in set(distinct(segments).tolist()) - there:
+                    slots[segments == gone] = -1  # copied since, and read below
                 self.table.index_vectors()
 
     def _fits(self) -> bool:

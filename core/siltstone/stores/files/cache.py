@@ -7,7 +7,6 @@ seals it piece by piece, and opens it into memory, where it costs its whole size
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -93,8 +92,7 @@ def read(folder: str, cipher: Cipher = PLAIN) -> tuple[dict[str, Any], dict[str,
         size = file.size
         if size < len(_MAGIC) + 16:
             return None
-        with disk.looking(file.path):
-            mapped: Any = np.frombuffer(mmap.mmap(file.fd, size, access=mmap.ACCESS_READ), np.uint8)
+        mapped: Any = np.frombuffer(file.mapped(size), np.uint8)
     except (FileNotFoundError, BackendUnavailableError):
         return None  # what cannot be read is made anew, too
     crc = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import mmap
 import os
 import stat
 import sys
@@ -212,6 +213,11 @@ class File:
         except OSError as exc:
             raise translated(exc, self.path) from exc
         return data
+
+    def mapped(self, size: int) -> mmap.mmap:
+        """Return the first ``size`` bytes, to be read where the system keeps them."""
+        with looking(self.path):
+            return mmap.mmap(self.fd, size, access=mmap.ACCESS_READ)
 
     def write(self, data: bytes, start: int) -> None:
         """Write all of ``data`` at ``start``."""

@@ -158,22 +158,26 @@ class VectorFile:
             except FileNotFoundError:  # given up since: whoever asks looks again where the rows lie
                 out[here] = np.nan
                 continue
-            good = self._check_once(segment, mapped, index)
-            bodies, whole = self._opened(mapped[index])
+            rows = mapped[index]
+            good = self._check_once(segment, rows, index)
+            bodies, whole = self._opened(rows)
+            good &= whole
             out[here] = bodies["half"]
-            out[here[~(good & whole)]] = np.nan
+            if not good.all():
+                out[here[~good]] = np.nan
         return out
 
-    def _check_once(self, segment: int, mapped: npt.NDArray[Any], index: Rows) -> npt.NDArray[np.bool_]:
-        good = self._good.setdefault(segment, np.zeros(self._most, np.bool_))
-        new = index[~good[index]]
+    def _check_once(self, segment: int, rows: npt.NDArray[Any], index: Rows) -> npt.NDArray[np.bool_]:
+        """Return which rows of a segment check, ``(n,)``; ``index`` says which they are."""
+        known = self._good.setdefault(segment, np.zeros(self._most, np.bool_))
+        good: npt.NDArray[np.bool_] = known.take(index)
+        new = np.flatnonzero(~good)
         if len(new):
-            rows = mapped[new]
-            checked = _check(rows)
-            good[new] = checked
-            self.bad += int(np.count_nonzero(~checked & (rows["number"] != 0)))
-        checked_rows: npt.NDArray[np.bool_] = good[index]
-        return checked_rows
+            fresh = rows if len(new) == len(rows) else rows[new]
+            good[new] = checked = _check(fresh)
+            known[index[new]] = checked
+            self.bad += int(np.count_nonzero(~checked & (fresh["number"] != 0)))
+        return good
 
     def leave(self, segment: int) -> None:
         """Append elsewhere from now on, since this segment is to be given up. Needs the user's lock."""
@@ -271,8 +275,7 @@ class VectorFile:
             count = file.size // self._row.itemsize
             if mapped is None or len(mapped) < count:
                 empty: npt.NDArray[Any] = np.empty(0, self._row)
-                with disk.looking(file.path):
-                    mapped = np.memmap(file.path, self._row, "r", shape=(count,)) if count else empty
+                mapped = np.frombuffer(file.mapped(count * self._row.itemsize), self._row) if count else empty
                 self._maps[segment] = mapped
         return mapped
 
@@ -346,6 +349,6 @@ def _check(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     size = rows.dtype.itemsize
     whole: Any = np.ascontiguousarray(rows).view(np.uint8)
     data = memoryview(whole)
-    sums = np.fromiter((crc32(data[i + 4 : i + size]) for i in range(0, len(data), size)), np.uint32, len(rows))
-    good: npt.NDArray[np.bool_] = sums == rows["crc"]
+    sums = [crc32(data[i + 4 : i + size]) for i in range(0, len(data), size)]
+    good: npt.NDArray[np.bool_] = np.array(sums, np.uint32) == rows["crc"]
     return good

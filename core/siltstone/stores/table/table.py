@@ -113,8 +113,10 @@ class Table:
             some = rows[first : first + _AT_ONCE]
             halves = self.gather(slots[some])
             good = ~np.isnan(halves[:, 0])
-            slots[some[~good]] = -1
-            self.attach(some[good], slots[some[good]], halves[good])
+            if not good.all():
+                slots[some[~good]] = -1
+                some, halves = some[good], halves[good]
+            self.attach(some, slots[some], halves)
 
     def publish(self, token: str) -> None:
         """Let readers see what has been applied, under the revision ``token``."""
