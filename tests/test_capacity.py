@@ -159,6 +159,70 @@ def test_a_conversation_without_end_goes_on_being_digested(clock: FrozenClock) -
         assert all(f"Town{n} " in facts for n in range(270, 280))
 
 
+def test_what_was_digested_is_not_digested_again(clock: FrozenClock) -> None:
+    """Though its summary made room for facts: a memory in which nothing has happened stays as it is."""
+    with opened(clock, capacity_records=100, span_turns=8, worker=False) as memory:
+        for n in range(120):
+            memory.remember(f"fact number {n}")
+        said = "My sister Ana lives in Porto near the river, where she sorts tools by size and oils them all each day."
+        memory.add([("user", said), ("assistant", "What does she do after that?")] * 4, session_id="s")
+        clock.advance(seconds=1)
+        assert memory.consolidate().count("evict")
+        assert memory.messages("s")
+        assert summaries(memory, 0) == []
+        assert memory.consolidate().rows == ()
+
+
+def test_what_is_dead_on_disk_costs_no_memory_its_place(location: str, clock: FrozenClock) -> None:
+    """However long a small memory has lived: its limit in bytes is one of what it holds."""
+    with opened(clock, location, capacity_bytes=100_000, worker=False) as memory:
+        known = memory.remember("the name of the boat is Ibis")
+        for n in range(60):
+            asked = [("user", f"Tell me about number {n}, my friend."), ("assistant", "word " * 200)]
+            memory.add([*asked, ("user", "That will do."), ("assistant", "Good.")], session_id=f"s{n}")
+            clock.advance(hours=2)
+            memory.consolidate()
+            assert own_bytes(memory) <= 100_000
+        assert memory.get(known)
+        assert memory.stats().kinds["turn"] > 40
+
+
+def test_results_of_tools_make_room_with_their_turns(location: str, clock: FrozenClock) -> None:
+    """However long they are, the limit in bytes holds, and what is known stays."""
+    with opened(clock, location, capacity_bytes=150_000, worker=False) as memory:
+        known = memory.remember("the name of the boat is Ibis", pinned=True)
+        for n in range(10):
+            asked = [("user", f"Look up number {n}."), Message("tool", "a result " * 4_000), ("assistant", "Done.")]
+            memory.add([Message("system", "Be brief."), *asked], session_id=f"s{n}")
+            clock.advance(hours=1)
+            memory.consolidate()
+            assert own_bytes(memory) <= 150_000
+        assert memory.get(known)
+        assert [message.role for message in memory.messages("s9")] == ["system", "user", "tool", "assistant"]
+        assert memory.messages("s0") == []
+
+
+def test_what_was_replaced_goes_before_what_replaced_it(clock: FrozenClock) -> None:
+    """Of what is pinned the successor stays, too: nothing that no longer holds is taken for true."""
+    with opened(clock, capacity_records=40, worker=False) as memory:
+        memory.add([("user", "I live in Lisbon.")], session_id="early")
+        clock.advance(days=3)
+        memory.consolidate()
+        (old,) = memory.records(kinds="profile")
+        memory.update(old.id, pinned=True)
+        memory.add([("user", "I moved to Porto last week, I live in Porto now.")], session_id="late")
+        clock.advance(days=3)
+        memory.consolidate()
+        assert memory.get(old.id).superseded_by is not None
+        for n in range(60):
+            memory.remember(f"fact number {n}", importance=1.0)
+        assert memory.consolidate().count("evict")
+        clock.advance(days=3)
+        assert memory.consolidate().rows == ()
+        assert memory.get(old.id).superseded_by is not None
+        assert "Porto" in memory.context("Where do I live?").text
+
+
 class Silent:
     """A summarizer whose model does not answer."""
 
@@ -267,6 +331,52 @@ def test_what_is_left_of_something_evicted_goes_with_it(location: str, clock: Fr
         assert report.records == told.records != ()
         memory.consolidate()
         assert not any(CANARY in record.text for record in memory.records())
+
+
+ELSEWHERE: dict[str, dict[str, object]] = {
+    "session": {"session_id": "first"},
+    "time": {"until": "2024-05-06T12:30:00+00:00"},
+    "metadata": {"metadata": {"place": "garden"}},
+    "kind": {"kinds": "turn"},
+}
+
+
+@pytest.mark.parametrize("how", ELSEWHERE)
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_rests_elsewhere_on_the_evicted_goes_with_it(clock: FrozenClock, how: str, kept: bool) -> None:
+    """What belongs to another session, or to none, is found by all that the evicted message, or fact, was known by."""
+    with opened(clock, capacity_records=20, span_turns=8, worker=False) as memory:
+        said = Message("user", f"The word is {CANARY}.", metadata={"place": "garden"})
+        (gone,) = memory.add([said], session_id="first")
+        if kept:
+            gone = memory.remember(f"the word: {CANARY}", source_ids=[gone], metadata={"place": "garden"}, importance=0)
+        resting = memory.remember(f"so much for {CANARY}", source_ids=[gone], pinned=True)
+        clock.advance(hours=1)
+        memory.consolidate()
+        for n in range(30):
+            memory.remember(f"fact number {n}", importance=1.0)
+        clock.advance(hours=1)
+        assert memory.consolidate().count("evict")
+        with pytest.raises(NotFoundError):
+            memory.get(gone)
+        assert memory.get(resting)
+        condition = ELSEWHERE[how] if how != "kind" or not kept else {"kinds": "fact"}
+        assert resting in memory.forget(**condition, dry_run=True).records  # type: ignore[arg-type]
+        assert resting in memory.forget(**condition).records  # type: ignore[arg-type]
+        assert not any(CANARY in record.text for record in memory.records())
+
+
+def test_the_caller_s_metadata_is_not_taken_for_the_memory_s_own(clock: FrozenClock) -> None:
+    """What was made of evicted messages does not go by a condition that only a hidden record meets."""
+    with opened(clock, capacity_records=20, span_turns=8, worker=False) as memory:
+        memory.add([("user", "My sister Ana lives in Porto."), ("assistant", "I see.")], session_id="first")
+        clock.advance(hours=1)
+        memory.consolidate()
+        for n in range(30):
+            memory.remember(f"fact number {n}", importance=1.0)
+        assert memory.consolidate().count("evict")
+        assert memory.forget(metadata={"state": "done"}).records == ()
+        assert memory.forget(metadata={"covers": True}).records == ()
 
 
 def resting(memory: TieredMemory, ids: list[str]) -> bool:

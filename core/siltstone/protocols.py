@@ -256,6 +256,14 @@ class Claim:
 
 
 @runtime_checkable
+class Compacts(Protocol):
+    """A store whose files keep for a while what is dead in them."""
+
+    def compact(self, user_id: str | None = None) -> int:
+        """Take it out of a user's files, or of everybody's, now; return the bytes given back."""
+
+
+@runtime_checkable
 class SharesWork(Protocol):
     """A store that keeps which users are due to be consolidated, for all workers of all machines that have it open."""
 

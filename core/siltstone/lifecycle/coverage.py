@@ -8,15 +8,15 @@ from ..protocols import Store, Where
 from ..records import Message, Record, is_derived
 from .jobs import KIND, Job, jobs
 from .links import KIND as LINK
+from .links import stands_for
 
 
 def covers(record: Record) -> bool:
     """Return whether the record says that the digest of its sources has been taken in."""
     if record.kind == KIND:
         return bool(record.metadata.get("covers"))
-    if record.level != 0 or record.session_id is None:
-        return False
-    return record.kind == LINK or (record.kind == "summary" and is_derived(record))
+    kind = stands_for(record) if record.kind == LINK else record.kind
+    return kind == "summary" and record.level == 0 and record.session_id is not None and is_derived(record)
 
 
 class Coverage:

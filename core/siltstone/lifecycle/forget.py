@@ -12,6 +12,7 @@ from ..stores import cascade
 from .coverage import covers
 from .jobs import KIND as JOB
 from .links import KIND as LINK
+from .links import stands_for
 
 
 def forget(store: Store, user_id: str, *, ids: Sequence[str]) -> ForgetReport:
@@ -99,12 +100,15 @@ def _remains(store: Store, user_id: str) -> tuple[str, ...]:
 
 
 def _evicted(store: Store, user_id: str, where: Where) -> list[str]:
-    """Return the ids of what was evicted and is meant: what was made of it is still there."""
-    if where.kinds is not None:
-        return []
-    marks = list(store.scan(user_id, replace(where, kinds=("summary", JOB, LINK))))
-    ids = [record.id.removeprefix(LINK_PREFIX) for record in marks if record.kind == LINK]
-    ids += [id for record in marks if covers(record) for id in record.source_ids]
+    """Return the ids of what was evicted and is meant: what was made of it is still there.
+
+    Links say all of what they stand for; that of messages which digests name is known by these, but not their metadata.
+    """
+    gone = store.scan(user_id, replace(where, kinds=(LINK,)))
+    ids = [link.id.removeprefix(LINK_PREFIX) for link in gone if where.kinds is None or stands_for(link) in where.kinds]
+    if where.metadata is None and (where.kinds is None or "turn" in where.kinds):
+        marks = store.scan(user_id, replace(where, kinds=("summary", JOB, LINK)))
+        ids += [id for record in marks if covers(record) for id in record.source_ids]
     return [id for id, stored in zip(ids, store.fetch(user_id, ids), strict=True) if stored is None]
 
 
