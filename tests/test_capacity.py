@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import pytest
 
 from memory_places import empty_location
 from siltstone import Digest, Message, ModelError, NotFoundError, Settings, TieredMemory
-from siltstone.protocols import Where
-from siltstone.records import HIDDEN_KINDS
+from siltstone.protocols import Put, Where
+from siltstone.records import HIDDEN_KINDS, replace
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.tiers.short_term import RamShortTerm
 
@@ -223,6 +224,26 @@ def test_what_was_replaced_goes_before_what_replaced_it(clock: FrozenClock) -> N
         assert "Porto" in memory.context("Where do I live?").text
 
 
+def test_what_stands_alone_now_is_told_at_once(clock: FrozenClock) -> None:
+    """Where one of two statements that contradict each other makes room, the next run has nothing to do."""
+    with opened(clock, capacity_records=30, worker=False) as memory:
+        for home in ("Lisbon", "Porto"):
+            memory.add([("user", f"I live in {home}.")], session_id=home)
+            clock.advance(minutes=30)
+        memory.consolidate()
+        one, other = memory.records(kinds="profile")
+        assert {one.flags, other.flags} == {("contradicted",)}
+        memory.update(one.id, pinned=True)
+        memory.update(other.id, importance=0.0)
+        for n in range(40):
+            memory.remember(f"fact number {n}", importance=1.0)
+        report = memory.consolidate()
+        assert other.id in {id for row in report.rows if row.action == "evict" for id in row.ids}
+        assert report.count("reopen") == 1
+        assert memory.get(one.id).flags == ()
+        assert memory.consolidate().rows == ()
+
+
 class Silent:
     """A summarizer whose model does not answer."""
 
@@ -415,6 +436,60 @@ def test_what_is_left_of_the_evicted_moves_through_a_file(clock: FrozenClock, tm
         other.forget(ids=ids)
         other.import_from(file)
         assert not resting(other, ids)
+
+
+def test_what_earlier_versions_rested_on_may_be_evicted(clock: FrozenClock, tmp_path: Path) -> None:
+    """A record whose earlier version names something evicted moves through a file with its whole history."""
+    with opened(clock, capacity_records=20, worker=False) as memory:
+        early, late = memory.add([("user", "We planted row 1."), ("user", "We planted row 2.")], session_id="s")
+        kept = memory.remember("the rows are planted", source_ids=[early], pinned=True)
+        version = replace(memory.get(kept), text="two rows are planted", source_ids=(late,), version=2)
+        memory._open_engine().store.commit("default", [Put(version)])
+        for n in range(30):
+            memory.remember(f"fact number {n}", importance=1.0)
+        clock.advance(hours=1)
+        assert memory.consolidate().count("evict")
+        assert memory.messages("s") == []
+        memory.export_to(tmp_path / "m.jsonl")
+        history = [record.source_ids for record in memory.history(kept)]
+    with opened(clock, worker=False) as other:
+        assert other.import_from(tmp_path / "m.jsonl").skipped == 0
+        assert [record.source_ids for record in other.history(kept)] == history == [(early,)]
+
+
+NONSENSE: list[object] = ["x", {"a": 1}, [1], [None], [["a"]], 7, [""], ["\ud800"]]
+
+
+@pytest.mark.parametrize("evicted", NONSENSE, ids=repr)
+def test_nonsense_in_a_file_is_told(clock: FrozenClock, tmp_path: Path, evicted: object) -> None:
+    """What a person has written into ``evicted`` fails that line, with its reason, and no other one."""
+    file = tmp_path / "m.jsonl"
+    with opened(clock, worker=False) as memory:
+        memory.remember("the name of the boat is Ibis")
+        kept = memory.remember("the rows are planted")
+        memory.export_to(file)
+    header, first, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([header, json.dumps({**json.loads(first), "evicted": evicted}), *rest]) + "\n")
+    with opened(clock, worker=False) as other:
+        report = other.import_from(file)
+        assert report.failed == 1
+        assert report.problems[0].reason
+        assert [record.id for record in other.records()] == [kept]
+
+
+def test_a_file_brings_nothing_back_that_was_forgotten(clock: FrozenClock, tmp_path: Path) -> None:
+    """Also where somebody wrote into it that what was forgotten had been evicted."""
+    file = tmp_path / "m.jsonl"
+    with opened(clock, worker=False) as memory:
+        (said,) = memory.add([("user", f"The word is {CANARY}.")], session_id="s")
+        memory.remember(f"the word: {CANARY}", source_ids=[said])
+        memory.export_to(file)
+        memory.forget(ids=[said])
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        lines = [{**line, "evicted": [said]} if line.get("type") == "record" else line for line in lines]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        memory.import_from(file)
+        assert not any(CANARY in record.text for record in memory.records())
 
 
 def test_links_go_with_what_they_hold(clock: FrozenClock) -> None:

@@ -86,7 +86,8 @@ class Consolidator:
             stopping=self._stopping,
             seen=self._seen,
         )
-        if not work.taken(LEDGER, JOB):  # all that revises what is known turns its page
+        may_revise = not work.taken(LEDGER, JOB)  # all that revises what is known turns its page
+        if may_revise:
             reopen_orphans(work)
             digest_due(work, retry=retry)
             work.go_on()
@@ -97,6 +98,9 @@ class Consolidator:
             reflect(work, self._model, retry=retry)
         purge_expired(work)
         evict(work)
+        if may_revise and not dry_run and any(row.action in ("expire", "evict") for row in work.rows):
+            work.dropped()
+            reopen_orphans(work)
         sweep_jobs(work)
         return ConsolidationReport(tuple(work.rows), dry_run)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, TypeGuard
 
 from ..protocols import Compacts, StoreStats, Where
 from ..records import TOPIC_LEVEL, TURN_PREFIX, Message, Record, SessionInfo, message_id
@@ -71,7 +71,10 @@ def _surplus(work: Work, records: int, size: int) -> int:
 
 
 def _least(work: Work, records: Mapping[str, Record], alike: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """Yield the ids of records with their values, the least valuable first, but what was replaced before what has."""
+    """Yield the ids of records with their values, the least valuable first.
+
+    What was replaced goes before what has replaced it, and a summary before the one that holds it, which would lack it.
+    """
     stay = {id for id, record in records.items() if record.pinned}
     waiting = list(stay)
     while waiting:
@@ -82,16 +85,24 @@ def _least(work: Work, records: Mapping[str, Record], alike: Mapping[str, str]) 
     values = {
         id: work.policy.value(record, work.now, like=alike.get(id)) for id, record in records.items() if id not in stay
     }
-    replaced: dict[str, list[str]] = {}
+    first: dict[str, list[str]] = {}
     for id in values:
-        replaced.setdefault(records[id].superseded_by or "", []).append(id)
+        record = records[id]
+        if record.superseded_by is not None:
+            first.setdefault(record.superseded_by, []).append(id)
+        if _is_summary(record) and record.level < TOPIC_LEVEL:
+            first.setdefault(id, []).extend(one for one in record.source_ids if _is_summary(records.get(one)))
     for least in sorted(values, key=values.__getitem__):
         waiting = [least]
         while waiting:
-            if earlier := replaced.pop(waiting[-1], None):
+            if earlier := first.pop(waiting[-1], None):
                 waiting += earlier
             elif (id := waiting.pop()) in values:
                 yield id, values.pop(id)
+
+
+def _is_summary(record: Record | None) -> TypeGuard[Record]:
+    return record is not None and record.kind == "summary"
 
 
 def _counted_as(
@@ -101,10 +112,10 @@ def _counted_as(
     held = {
         id
         for record in records.values()
-        if record.kind == "summary" and record.level < TOPIC_LEVEL
+        if _is_summary(record) and record.level < TOPIC_LEVEL
         for id in record.source_ids
     }
-    alike = {id: "turn" for id, record in records.items() if record.kind == "summary" and id in held}
+    alike = {id: "turn" for id, record in records.items() if _is_summary(record) and id in held}
     coverage = Coverage(work.store, work.user_id)
     for info, messages in sessions.items():
         covered = coverage.of(info.session_id, messages)

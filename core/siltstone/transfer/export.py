@@ -76,7 +76,10 @@ class Sources:
         *earlier, newest = versions
         record = newest.record if newest.message is None else None
         self._passed.add(newest.id)
-        if record is None or all(message_id(id) in self._passed for id in record.source_ids):
+        if record is None:
+            return versions, ()
+        before = {id for version in earlier if version.record is not None for id in version.record.source_ids}
+        if all(message_id(id) in self._passed for id in (*record.source_ids, *before)):
             return versions, ()
         sources = list(unique(record.source_ids))
         known = set(sources)
@@ -84,7 +87,8 @@ class Sources:
             further = [] if id not in self._links else [one for one in self._links[id].source_ids if one not in known]
             sources += further
             known.update(further)
-        whole = replace(record, source_ids=tuple(sources))
-        there = self._store.fetch(self._user_id, whole.source_ids)
-        evicted = tuple(id for id, stored in zip(whole.source_ids, there, strict=True) if stored is None)
-        return [*earlier, dataclasses.replace(newest, record=whole)], evicted
+        named = unique([*sources, *sorted(before)])
+        there = self._store.fetch(self._user_id, named)
+        evicted = tuple(id for id, stored in zip(named, there, strict=True) if stored is None)
+        whole = dataclasses.replace(newest, record=replace(record, source_ids=tuple(sources)))
+        return [*earlier, whole], evicted
