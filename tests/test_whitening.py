@@ -80,6 +80,7 @@ def clusters(count: int, n: int, dim: int) -> Floats:
         pytest.param(crowd(300, 64), id="more"),
         pytest.param(crowd(20, 64)[[0, 1] * 20], id="of two texts"),
         pytest.param(clusters(4, 40, 64), id="with equal variances"),
+        pytest.param(crowd(20, 64).astype(np.float64), id="of twice the width"),
         pytest.param(unit(np.random.default_rng(5).standard_normal((100, 384))), id="of no direction"),
     ],
 )
@@ -94,6 +95,7 @@ def test_a_question_is_damped_by_the_inverse_root_of_the_whole_covariance(vector
     inverse_root = (directions * (shares + RIDGE) ** -0.5) @ directions.T
     for question in unit(np.random.default_rng(6).standard_normal((20, dim))):
         expected = inverse_root @ (question - trust * vectors.mean(axis=0))
+        assert found(question).dtype == np.float32
         np.testing.assert_allclose(found(question), expected / np.linalg.norm(expected), atol=2e-6)
 
 

@@ -71,6 +71,7 @@ def whitening(vectors: Floats) -> Whitening | None:
     n, dim = vectors.shape
     if n < LEAST:
         return None
+    vectors = np.asarray(vectors, np.float32)  # an engine may give others back
     trust = n / (n + PRIOR)
     mean = vectors.mean(axis=0)
     rows = vectors - mean
