@@ -10,10 +10,11 @@ import pytest
 
 from memory_places import empty_location
 from siltstone import Digest, Message, ModelError, NotFoundError, Settings, TieredMemory
-from siltstone.protocols import Put, Where
-from siltstone.records import HIDDEN_KINDS, replace
+from siltstone.protocols import Compacts, Put, Where
+from siltstone.records import HIDDEN_KINDS, Record, replace
 from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
 from siltstone.tiers.short_term import RamShortTerm
+from vector_stores import over_vector_store
 
 CANARY = "heliotrope"
 
@@ -174,18 +175,35 @@ def test_what_was_digested_is_not_digested_again(clock: FrozenClock) -> None:
         assert memory.consolidate().rows == ()
 
 
+def filled_for_long(memory: TieredMemory, clock: FrozenClock) -> None:
+    """Live long in little room, as the limit in bytes is one of what is held."""
+    known = memory.remember("the name of the boat is Ibis")
+    for n in range(60):
+        asked = [("user", f"Tell me about number {n}, my friend."), ("assistant", "word " * 200)]
+        memory.add([*asked, ("user", "That will do."), ("assistant", "Good.")], session_id=f"s{n}")
+        clock.advance(hours=2)
+        memory.consolidate()
+        assert own_bytes(memory) <= 100_000
+    assert memory.get(known)
+    assert memory.stats().kinds["turn"] > 40
+
+
 def test_what_is_dead_on_disk_costs_no_memory_its_place(location: str, clock: FrozenClock) -> None:
-    """However long a small memory has lived: its limit in bytes is one of what it holds."""
+    """However long a small memory has lived, what it has given up takes no room from what it holds."""
     with opened(clock, location, capacity_bytes=100_000, worker=False) as memory:
-        known = memory.remember("the name of the boat is Ibis")
-        for n in range(60):
-            asked = [("user", f"Tell me about number {n}, my friend."), ("assistant", "word " * 200)]
-            memory.add([*asked, ("user", "That will do."), ("assistant", "Good.")], session_id=f"s{n}")
-            clock.advance(hours=2)
-            memory.consolidate()
-            assert own_bytes(memory) <= 100_000
-        assert memory.get(known)
-        assert memory.stats().kinds["turn"] > 40
+        filled_for_long(memory, clock)
+
+
+def test_what_is_dead_beside_a_vector_store_can_be_taken_out(clock: FrozenClock, tmp_path: Path) -> None:
+    """Where the vectors are in an engine of their own, the files of the texts are no other."""
+    store = over_vector_store("simple-over-folder", tmp_path)
+    assert isinstance(store, Compacts)
+    now = clock.now()
+    for version in range(1, 40):
+        noted = Record(id="f", text=f"note {version} " * 50, version=version, created_at=now, stored_at=now)
+        store.commit("default", [Put(noted)])
+    store.remove("default", ["f"])
+    assert store.compact("default") > 0
 
 
 def test_results_of_tools_make_room_with_their_turns(location: str, clock: FrozenClock) -> None:

@@ -24,6 +24,7 @@ from ...errors import ConfigurationError, InvalidInputError
 from ...protocols import (
     Candidates,
     Commit,
+    Compacts,
     Fingerprint,
     Floats,
     KeepsRemains,
@@ -284,6 +285,10 @@ class VectorStoreArm:
             "they are deleted once it does; `memory.flush()` waits for that."
         )
         return (*told, mine)
+
+    def compact(self, user_id: str | None = None) -> int:
+        """Take out what is dead in the files of the store; return the bytes given back."""
+        return self._store.compact(user_id) if isinstance(self._store, Compacts) else 0
 
     def reconcile(self, user_id: str, *, grace: float | None = None) -> int:
         """Compare what the store knows with what the engine has, both ways; return how many differences there were.
