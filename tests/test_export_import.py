@@ -22,7 +22,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from items import NOON, known, said
-from siltstone import ConfigurationError, InvalidInputError, Message, NotFoundError, ReadOnlyError, TieredMemory
+from siltstone import (
+    ConfigurationError,
+    InvalidInputError,
+    Message,
+    NotFoundError,
+    ReadOnlyError,
+    Settings,
+    TieredMemory,
+)
 from siltstone.protocols import Put
 from siltstone.records import ImportReport
 from siltstone.stores.ram import RamStore
@@ -182,6 +190,29 @@ def test_it_can_become_another_users(rich: TieredMemory) -> None:
     imported(bob, exported(rich))
     assert {record.user_id for record in bob.records()} == {"bob"}
     assert lines(exported(bob))[1:] == lines(exported(rich))[1:]
+
+
+def test_what_rests_on_something_revised_arrives_with_it() -> None:
+    """A summary that was made anew as its session went on, and the week's that rests on it, are both imported."""
+    clock = FrozenClock("2024-05-06T12:00:00+00:00")
+    with opened(clock=clock, settings=Settings(span_turns=8, worker=False)) as memory:
+        for session in ("a", "b"):
+            for n in range(10):
+                said = f"In hour {n} we oiled the {session} saw, sharpened its teeth, and hung it back on the wall."
+                answer = ("assistant", "What did you do after that, and what did you have for tea?")
+                memory.add([("user", said), answer] * 4, session_id=session)
+                clock.advance(minutes=5)
+                memory.consolidate()
+        clock.advance(days=14)
+        memory.consolidate()
+        told = list(memory.records())
+        assert max(record.version for record in told if record.level == 1) > 1
+        assert any(record.level == 2 for record in told)
+        with opened(clock=clock) as other:
+            report = imported(other, exported(memory), dry_run=True)
+            assert report.added == len(exported(memory).splitlines()) - 2
+            assert imported(other, exported(memory)).added == report.added
+            assert sorted(other.records(), key=lambda one: one.id) == sorted(told, key=lambda one: one.id)
 
 
 # --- later, earlier, other

@@ -86,11 +86,14 @@ def update_record(
     return record
 
 
-def write(store: Store, long_term: LongTerm, user_id: str, plan: Callable[[], Plan]) -> Plan:
+def write(
+    store: Store, long_term: LongTerm, user_id: str, plan: Callable[[], Plan], *, keep: Collection[str] = ()
+) -> Plan:
     """Write what ``plan`` decides, and take out what siltstone made of the texts that it changes.
 
     Before the write, so that a kill in between leaves nothing stale; and after it, unless it came right after the
-    look, for what a worker has made of the old texts meanwhile. What the plan itself brings stays.
+    look, for what a worker has made of the old texts meanwhile. What the plan itself brings stays, and so do the ids in
+    ``keep``, of what was made of the new texts.
     """
     changed: list[str] = []
     clear: str | None = None  # the revision at which nothing was made of them
@@ -100,7 +103,7 @@ def write(store: Store, long_term: LongTerm, user_id: str, plan: Callable[[], Pl
         planned = plan()
         changed[:] = changed_texts(store, user_id, planned)
         clear = store.revision(user_id) if changed else None
-        if stale := made_of(store, user_id, changed):
+        if stale := made_of(store, user_id, changed, keep=keep):
             store.remove(user_id, stale)
             planned, clear = plan(), None
             changed[:] = changed_texts(store, user_id, planned)
@@ -108,7 +111,8 @@ def write(store: Store, long_term: LongTerm, user_id: str, plan: Callable[[], Pl
 
     written = long_term.write(user_id, cleared)
     meanwhile = clear is None or written.after != clear
-    if meanwhile and (late := made_of(store, user_id, changed, keep={put.id for put in written.puts})):
+    own = {put.id for put in written.puts}
+    if meanwhile and (late := [id for id in made_of(store, user_id, changed, keep=keep) if id not in own]):
         store.remove(user_id, late)
     return written
 

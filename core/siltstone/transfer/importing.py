@@ -16,7 +16,7 @@ from ..errors import ModelError
 from ..importers.reader import Copied, Found, Noted, PassedOver, Reading, Said, Unreadable, Whole
 from ..lifecycle import update
 from ..protocols import Embedder, Progress, Store, Stored
-from ..records import ImportProblem, ImportReport
+from ..records import ImportProblem, ImportReport, is_derived
 from ..tiers.long_term import LongTerm, Plan
 from .decide import FORGOTTEN, OUTDATED, Decision, Outcome, Rules, changed_at, decide
 from .failures import Failures
@@ -68,6 +68,7 @@ class Import:
         self._named: Counter[str] = Counter()
         self._waiting: dict[int, tuple[Found, Outcome]] = {}
         self._changed: set[str] = set()
+        self._brought: set[str] = set()  # derived records, made of their sources as these come to be
 
     def run(self, format: str, reading: Reading, progress: Progress | None) -> ImportReport:
         """Import everything that is read; return the report."""
@@ -145,13 +146,14 @@ class Import:
             return Plan(self._vectors.fill(puts), reads.expect, tuple(reads.written))
 
         if self._ahead is None:
-            written = update.write(self._store, self._long_term, self._rules.user_id, plan)
+            written = update.write(self._store, self._long_term, self._rules.user_id, plan, keep=self._brought)
             skipped = written.skipped
             self._stored([id for id in written.ids if id not in skipped])
         else:
             skipped = self._pretend(plan)
         for found, decision in decided:
             self._count(found, decision, set(skipped), last=last)
+            self._brought.update(put.id for put in decision.puts if put.record is not None and is_derived(put.record))
 
     def _decide(self, found: Found, reads: Reads) -> Decision:
         if isinstance(found.item, Unreadable):
@@ -182,7 +184,7 @@ class Import:
         assert self._ahead is not None
         planned = plan()
         changed = update.changed_texts(self._store, self._rules.user_id, planned)
-        if stale := update.made_of(self._store, self._rules.user_id, changed):
+        if stale := update.made_of(self._store, self._rules.user_id, changed, keep=self._brought):
             self._ahead.drop(stale)
             planned = plan()
         skipped = self._store.refused(self._rules.user_id, planned.puts)
