@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -120,6 +121,36 @@ def test_a_child_asks_while_other_threads_ask(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert codes == {0}
+
+
+LOADING = """
+import os, signal, sys, threading, time
+from importlib.abc import MetaPathFinder
+from siltstone.models.e5_counter import E5TokenCounter
+
+begun = threading.Event()
+
+class Slow(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "siltstone.models.e5" and not begun.is_set():
+            begun.set()
+            time.sleep(1)
+
+sys.meta_path.insert(0, Slow())
+threading.Thread(target=E5TokenCounter().count, args=("plums",)).start()
+begun.wait()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(30)
+    E5TokenCounter().count("plums")
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def test_no_child_is_made_amid_the_first_count_of_tokens() -> None:
+    """Forked while another thread loads what counts tokens, the child counts: the fork waited."""
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", LOADING], timeout=120, check=False).returncode == 0
 
 
 def test_a_child_computes_what_another_thread_was_amid() -> None:

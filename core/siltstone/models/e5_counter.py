@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..forks import cached
+from ..forks import cached, unforked
 
 if TYPE_CHECKING:
     from .unigram import Unigram
@@ -23,9 +23,10 @@ class E5TokenCounter:
 
     @cached
     def _tokenizer(self) -> Unigram:
-        from .e5 import tokenizer
+        with unforked:
+            from .e5 import tokenizer
 
-        return tokenizer()
+            return tokenizer()
 
     def __reduce__(self) -> tuple[type[E5TokenCounter], tuple[()]]:
         return E5TokenCounter, ()  # copies, in this process or another, have what is loaded there

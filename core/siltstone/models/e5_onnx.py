@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ..forks import unforked
 from ..protocols import Floats, Ints
 from .e5_file import BLOCK, Bytes, E5File
 from .onnx_graph import Graph, tensor
@@ -32,7 +33,8 @@ class OnnxEngine:
     kind: Final = "onnx"
 
     def __init__(self, file: E5File, tokenizer: Unigram, threads: int) -> None:
-        import onnxruntime
+        with unforked:
+            import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads

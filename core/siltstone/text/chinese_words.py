@@ -13,6 +13,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, Final
 
+from ..forks import unforked
+
 logger = logging.getLogger("siltstone")
 
 DICTIONARY: Final = f"rjieba {version('rjieba')}" if find_spec("rjieba") else None
@@ -30,7 +32,8 @@ def longer_words(run: str) -> Iterator[str]:
 
 @lru_cache(1)
 def _dictionary() -> Any:
-    import rjieba
+    with unforked:
+        import rjieba
 
     logger.info("Chinese words are search terms beside characters and pairs (%s)", DICTIONARY)
     return rjieba
