@@ -32,8 +32,8 @@ def check_named(unnamed: Sequence[object]) -> None:
 def meant(store: Store, user_id: str, ids: Sequence[str] | None, where: Where) -> tuple[str, ...]:
     """Return the ids of what the caller means; conditions are joined by AND.
 
-    With no condition beside them the ids stay as they are, those of what is not there any more among them; so do
-    those of what has been evicted, as far as digests and links of the session or the time name them.
+    With no condition beside them the ids stay as they are, those of what is not there any more among them. Conditions
+    alone mean what has been evicted, too, as far as digests and links tell of it.
     Complexity: O(ids), beside the scan for conditions.
     """
     if ids is not None and where == Where():

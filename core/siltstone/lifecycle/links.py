@@ -7,7 +7,7 @@ is evicted, a record of the hidden kind ``link`` takes its place in that chain, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -53,15 +53,20 @@ def links(store: Store, user_id: str) -> dict[str, Record]:
     return {link.id.removeprefix(LINK_PREFIX): link for link in found}
 
 
+def across(evicted: Mapping[str, Record], ids: Iterable[str]) -> tuple[str, ...]:
+    """Return ids with what the evicted among them rested on, by their links, and so on. O(what is returned)."""
+    found = dict.fromkeys(ids)
+    following = list(found)
+    for id in following:  # it grows meanwhile
+        further = [one for one in evicted[id].source_ids if one not in found] if id in evicted else []
+        found |= dict.fromkeys(further)
+        following += further
+    return tuple(found)
+
+
 def loose_links(store: Store, user_id: str) -> list[Record]:
     """Return the links on which nothing rests any more. O(links and what rests on them)."""
     evicted = links(store, user_id)
     resting = store.dependents(user_id, list(evicted))
-    waiting = [id for record in resting if record.kind != KIND for id in record.source_ids]
-    needed: set[str] = set()
-    while waiting:
-        id = waiting.pop()
-        if id in evicted and id not in needed:
-            needed.add(id)
-            waiting += evicted[id].source_ids
+    needed = set(across(evicted, (id for record in resting if record.kind != KIND for id in record.source_ids)))
     return [link for id, link in evicted.items() if id not in needed]

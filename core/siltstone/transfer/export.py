@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import IO, Any
 
 from ..importers.lines import FORMAT, VERSION, dump, to_line
-from ..lifecycle.links import links
+from ..lifecycle.links import across, links
 from ..protocols import Progress, Store, Stored
 from ..records import HIDDEN_KINDS, message_id, replace, unique
 from .written import written
@@ -30,8 +30,8 @@ def export(
     """Write everything of a user to a path, or to an open binary or text file; return the number of items.
 
     The memory as it was when the writing began, in one stream: O(items) time, and an id each of memory. A record that
-    rests on something evicted says so, and what that rested on: where it is imported it goes with this. What
-    the store reports of its health is logged as warnings: a damaged item cannot be in the file.
+    rests on something evicted says so, and what that rested on: where it is imported it goes with this. What the store
+    reports of its health is logged as warnings: a damaged item cannot be in the file.
     """
     with written(target, inside=store.location) as write:
         counts = store.stats(user_id)
@@ -81,14 +81,9 @@ class Sources:
         before = {id for version in earlier if version.record is not None for id in version.record.source_ids}
         if all(message_id(id) in self._passed for id in (*record.source_ids, *before)):
             return versions, ()
-        sources = list(unique(record.source_ids))
-        known = set(sources)
-        for id in sources:  # it grows meanwhile
-            further = [] if id not in self._links else [one for one in self._links[id].source_ids if one not in known]
-            sources += further
-            known.update(further)
+        sources = across(self._links, record.source_ids)
         named = unique([*sources, *sorted(before)])
         there = self._store.fetch(self._user_id, named)
         evicted = tuple(id for id, stored in zip(named, there, strict=True) if stored is None)
-        whole = dataclasses.replace(newest, record=replace(record, source_ids=tuple(sources)))
+        whole = dataclasses.replace(newest, record=replace(record, source_ids=sources))
         return [*earlier, whole], evicted
