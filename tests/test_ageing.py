@@ -10,9 +10,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from long_lives import opened
 from siltstone import Settings, TieredMemory
 from siltstone.protocols import Floats
-from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+from siltstone.testing import FrozenClock, HashEmbedder
 
 CANARY = "heliotrope"
 
@@ -21,14 +22,6 @@ CANARY = "heliotrope"
 def clock() -> FrozenClock:
     """The noon of a Monday."""
     return FrozenClock("2024-05-06T12:00:00+00:00")
-
-
-def opened(clock: FrozenClock, location: str | Path = ":memory:", **settings: object) -> TieredMemory:
-    """Return a memory that waits for its vectors."""
-    chosen = Settings(embed_wait=5.0, **settings)  # type: ignore[arg-type]
-    return TieredMemory.open(
-        location, embedder=HashEmbedder(), token_counter=WordCounter(), clock=clock, settings=chosen
-    )
 
 
 @pytest.fixture

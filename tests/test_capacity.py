@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from long_lives import opened
 from memory_places import empty_location
 from siltstone import Digest, Message, ModelError, NotFoundError, Settings, TieredMemory
 from siltstone.protocols import Compacts, Put, Where
@@ -29,21 +30,6 @@ def clock() -> FrozenClock:
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store may be made."""
     return empty_location(request.param, request, tmp_path)
-
-
-def opened(
-    clock: FrozenClock, location: str | Path = ":memory:", summarizer: object = None, **settings: object
-) -> TieredMemory:
-    """Return a memory that waits for its vectors."""
-    chosen = Settings(embed_wait=5.0, **settings)  # type: ignore[arg-type]
-    return TieredMemory.open(
-        location,
-        embedder=HashEmbedder(),
-        token_counter=WordCounter(),
-        clock=clock,
-        settings=chosen,
-        summarizer=summarizer,
-    )
 
 
 def test_a_full_memory_keeps_what_matters(clock: FrozenClock) -> None:

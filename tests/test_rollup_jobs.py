@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+import long_lives
 from scripted_server import Answer, Asked, ScriptedServer
-from siltstone import Record, Settings, TieredMemory
+from siltstone import Record, TieredMemory
 from siltstone.compress.extractive import ExtractiveSummarizer
 from siltstone.compress.llm import LLMSummarizer
 from siltstone.models.openai import OpenAIChatModel
-from siltstone.testing import FrozenClock, HashEmbedder, WordCounter
+from siltstone.testing import FrozenClock
 from writers import PROCESSES, consolidate_with
 
 TOLD = "We spent an hour in the workshop with the boat engine and some tools."
@@ -36,15 +37,7 @@ def model(server: ScriptedServer, **options: Any) -> LLMSummarizer:
 
 def opened(clock: FrozenClock, folder: Path, summarizer: Any) -> TieredMemory:
     """Open the memory of a folder with a summarizer."""
-    settings = Settings(span_turns=8, embed_wait=5.0, retries=2)
-    return TieredMemory.open(
-        folder,
-        embedder=HashEmbedder(),
-        token_counter=WordCounter(),
-        clock=clock,
-        settings=settings,
-        summarizer=summarizer,
-    )
+    return long_lives.opened(clock, folder, summarizer, span_turns=8, retries=2)
 
 
 @pytest.fixture
