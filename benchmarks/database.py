@@ -1,15 +1,37 @@
-"""A PostgreSQL server to measure on, and what its processes take."""
+"""A PostgreSQL server to measure on, what its processes take, and where the figures go."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
+from machine import machine
+
+
+def parser(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser of what every measurement of a server is told."""
+    found = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--url", help="an empty database, as a superuser; its tables are filled")
+    found.add_argument("--json", type=Path, metavar="FILE", help="where the figures go, too")
+    return found
+
+
+@contextmanager
+def recording(path: Path | None) -> Iterator[dict[str, Any]]:
+    """Give figures that begin with what they are measured on, and write them after the block, where a file is named."""
+    figures: dict[str, Any] = {"machine": machine() | {"psycopg": psycopg.__version__}}
+    yield figures
+    figures["machine"]["load_after"] = os.getloadavg()[0]
+    if path is not None:
+        path.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 @contextmanager

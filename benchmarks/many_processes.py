@@ -11,10 +11,8 @@ role that is subject to it) and off (as a superuser). Vectors are known beforeha
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
-import os
 import random
 import sys
 import time
@@ -27,8 +25,7 @@ sys.path.insert(0, str(Path(__file__).with_name("scale")))
 
 import psycopg
 from data import Known, Memories, Session
-from database import server, server_seconds
-from machine import machine
+from database import parser, recording, server, server_seconds
 from percentiles import spread
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector
@@ -268,15 +265,12 @@ def measure(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", help="an empty database, as a superuser; its tables are filled")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of a phase")
-    parser.add_argument("--rounds", type=int, default=3, help="of all phases, in turns")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where the figures go, too")
-    arguments = parser.parse_args()
-    figures: dict[str, Any] = {"machine": machine() | {"psycopg": psycopg.__version__}}
-    figures |= {"processes": PROCESSES, "users": USERS, "records_each": EACH}
-    with server(arguments.url) as url:
+    options = parser(__doc__)
+    options.add_argument("--seconds", type=float, default=4.0, help="of a phase")
+    options.add_argument("--rounds", type=int, default=3, help="of all phases, in turns")
+    arguments = options.parse_args()
+    with recording(arguments.json) as figures, server(arguments.url) as url:
+        figures |= {"processes": PROCESSES, "users": USERS, "records_each": EACH}
         walled = prepare(url)
         SESSIONS.extend(Memories().sessions(0, PROCESSES))
         phases = [(kind, bare, arguments.seconds) for kind in KINDS for bare in (False, True)] * arguments.rounds
@@ -284,9 +278,6 @@ def main() -> None:
         print(json.dumps(figures, indent=1), flush=True)
         figures["row-level security off"] = measure(url, USERS, phases[: len(KINDS) * 2], owner=url, full=True)
         print(json.dumps(figures["row-level security off"], indent=1), flush=True)
-    figures["machine"]["load_after"] = os.getloadavg()[0]
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

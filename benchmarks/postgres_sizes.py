@@ -9,7 +9,6 @@ in sessions at a time, and then by ``SINGLE`` records one by one; then users of 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -23,8 +22,7 @@ sys.path.insert(0, str(Path(__file__).with_name("scale")))
 
 import psycopg
 from data import SESSION, Known, Memories
-from database import server, server_seconds
-from machine import machine
+from database import parser, recording, server, server_seconds
 from percentiles import spread
 
 from siltstone import Settings, TieredMemory
@@ -196,19 +194,13 @@ def held(url: str) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", help="an empty database, as a superuser; its tables are filled")
-    parser.add_argument("--records", type=int, default=100_000, help="of one user, at the end")
-    parser.add_argument("--users", type=int, default=10_000, help="at the end")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where the figures go, too")
-    arguments = parser.parse_args()
-    figures: dict[str, Any] = {"machine": machine() | {"psycopg": psycopg.__version__}}
-    with server(arguments.url) as url:
+    options = parser(__doc__)
+    options.add_argument("--records", type=int, default=100_000, help="of one user, at the end")
+    options.add_argument("--users", type=int, default=10_000, help="at the end")
+    arguments = options.parse_args()
+    with recording(arguments.json) as figures, server(arguments.url) as url:
         figures["records_of_one_user"] = list(by_records(url, arguments.records))
         figures["users"] = list(by_users(url, arguments.users))
-    figures["machine"]["load_after"] = os.getloadavg()[0]
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":
